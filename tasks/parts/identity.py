@@ -8,6 +8,7 @@ of the person or household that a row is about.
 import hashlib
 import hmac
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from sfumato.tasks.private.people.lines import other_lines, units_met
 from sfumato.tasks.private.people.source_rows import hashed_rows, normal_rows, row_hashes
 from sfumato.tasks.private.people.spelled import SPELLED, spelled_units
 
-_BUCKETS = 16  # files, by the first bits of hashes
+_BUCKETS = 256  # files, by the first byte of hashes
 
 
 class RowsSeen:
@@ -160,15 +161,16 @@ class _SortedOnDisk:
         """Add more records, which are sorted."""
         self._number += len(records)
         sort_keys = self._sorted_by(records)
-        edges = [bytes([256 // _BUCKETS * bucket]) for bucket in range(1, _BUCKETS)]
+        edges = [bytes([bucket]) for bucket in range(1, _BUCKETS)]
         bounds = [
             0,
             *np.searchsorted(sort_keys, np.array(edges, dtype=sort_keys.dtype)).tolist(),
             len(records),
         ]
-        for bucket in range(_BUCKETS):
-            with self._file(bucket).open("ab") as file:
-                file.write(records[bounds[bucket] : bounds[bucket + 1]].tobytes())
+        for bucket, (start, end) in enumerate(pairwise(bounds)):
+            if start < end:
+                with self._file(bucket).open("ab") as file:
+                    file.write(records[start:end].tobytes())
 
     def write(self, path: Path) -> bool:
         """Write all records, sorted, as an array; return whether any occurs twice."""

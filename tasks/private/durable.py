@@ -10,7 +10,7 @@ the reviewers' file stay the publishing user's.
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -106,6 +106,13 @@ def write_atomically(
     """
     with _replacement(path, staged_in or path.parent, mode) as file:
         file.write(content)
+
+
+def write_pieces_atomically(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
+    """Replace a private file by pieces that follow one another, as `write_atomically` does."""
+    with _replacement(path, path.parent, None) as file:
+        for piece in pieces:
+            file.write(piece)
 
 
 def copy_atomically(source: Path, path: Path, mode: int | None = None) -> None:

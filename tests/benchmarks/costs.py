@@ -4,8 +4,8 @@
     python -m tests.benchmarks.costs 1000000 10000000 --predict 100000000 1000000000
 
 People have a row each, with an identifier. A release in parts is made of each number of them, and
-what grows with people is told for each person: CPU, the largest memory of any process, files for a
-while, what stays private, what is published. Two sizes give a line for each, and the line's values
+what grows with people is told for each person: CPU, the largest memory of any process (without
+files that are mapped into it), files for a while, what stays private, what is published. Two sizes give a line for each, and the line's values
 for larger numbers are printed as predictions; sizes that were measured and predicted show both.
 """
 
@@ -79,12 +79,17 @@ def measure(people: int, folder: Path, engine: str) -> Cost:
     private, public = bytes_by_kind(folder / "work"), bytes_by_ending(version)
     checked = watch_command(command("check", version), folder)
     shutil.rmtree(folder / "source")
+    write_source(folder / "source", people, first=people)
+    second = watch_command(command("release", folder / "visits.yaml"), folder)
+    shutil.rmtree(folder / "source")
     return Cost(
         people,
         {
             "CPU s": made.cpu,
             "CPU s of check": checked.cpu,
-            "memory of the largest process": made.largest,
+            "CPU s of a second release, of other people": second.cpu,
+            "memory of the largest process": made.own,
+            "memory of a second release": second.own,
             "files for a while": made.scratch,
             **{f"private: {kind}": size for kind, size in sorted(private.items())},
             **{f"published: {kind}": size for kind, size in sorted(public.items())},
@@ -93,14 +98,14 @@ def measure(people: int, folder: Path, engine: str) -> Cost:
     )
 
 
-def write_source(folder: Path, people: int) -> None:
-    """Write people in files of a million, numbered in no order; strata are equally large."""
+def write_source(folder: Path, people: int, first: int = 0) -> None:
+    """Write people in files of a million, numbered from `first` in no order, in equal strata."""
     folder.mkdir()
     strata = -(-people // _ROWS_OF_STRATUM)
     step = 7_368_787  # a prime above the numbers of people that it must not divide
     for number, start in enumerate(range(0, people, CHUNK)):
         some = np.arange(start, min(start + CHUNK, people))
-        persons = pa.array(some * step % people)
+        persons = pa.array(first + some * step % people)
         regions = np.random.default_rng(number).integers(0, strata, len(some))
         rows = chunk(number, len(some)).set_column(0, "region", pa.array(regions))
         rows = rows.add_column(0, "person", persons)

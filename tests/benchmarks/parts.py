@@ -68,6 +68,7 @@ class Watched:
         cpu: seconds of all of them.
         peak: bytes in memory of all of them at once.
         largest: bytes in memory of the largest at its peak (VmHWM).
+        own: the same without files that are mapped into memory (RssAnon), looked at now and then.
         scratch: bytes in the work directory at their peak, but for what stays there.
         kept: bytes that stay: what the line knows of its rows, and is compared with.
         said: standard output.
@@ -76,6 +77,7 @@ class Watched:
     seconds: float = 0.0
     peak: int = 0
     largest: int = 0
+    own: int = 0
     scratch: int = 0
     kept: int = 0
     said: str = ""
@@ -214,6 +216,7 @@ def _look(process: psutil.Process, watched: Watched) -> None:
         watched.of_each[member.pid] = times.user + times.system
         at_once += _kilobytes(status, "VmRSS:")
         watched.largest = max(watched.largest, _kilobytes(status, "VmHWM:"))
+        watched.own = max(watched.own, _kilobytes(status, "RssAnon:"))
     watched.peak = max(watched.peak, at_once)
 
 

@@ -7,7 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sfumato.expectations.shared.errors import PromiseError
+from sfumato.tasks.microdata.notation.normal_form import normal_form
 from sfumato.tasks.microdata.table import Microdata, encode
+from sfumato.tasks.private.people import spelled
 from sfumato.tasks.private.people.keys import names_of, names_of_values
 from sfumato.tasks.private.people.source_rows import (
     WHOSE,
@@ -21,6 +24,7 @@ from sfumato.tasks.private.people.source_rows import (
     write_rows,
 )
 from sfumato.tasks.private.people.spelled import (
+    UNITS_NORMAL,
     half_of,
     read_spelled,
     spelled_otherwise,
@@ -37,7 +41,7 @@ def table(**columns):
 
 
 def units_of(*texts):
-    return encode("id", "identifier", pa.array(texts))
+    return encode("id", "identifier", pa.array(texts, pa.string()))
 
 
 def spell_units(*texts):
@@ -145,6 +149,32 @@ def test_units_are_known_in_another_spelling(tmp_path):
     assert spelled_otherwise(ours, ours).units == 0
     write_spelled(tmp_path, "0001", ours)
     assert (read_spelled(tmp_path, "0001") == ours).all()
+
+
+@given(
+    st.lists(st.sampled_from(["P1", "p1", "p01", " p1", "P2", "2", "02", "x"]), unique=True),
+    st.lists(st.sampled_from(["P1", "p1", "P01", "p2", "2", "+2", "X", "y"]), unique=True),
+    st.integers(1, 3),
+)
+def test_spellings_are_compared_in_blocks_of_any_size(ours, theirs, at_once):
+    normal = [normal_form(pa.array(units, pa.string())).to_pylist() for units in (ours, theirs)]
+    expected = sum(
+        form in normal[1] and unit not in theirs for unit, form in zip(ours, normal[0], strict=True)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spelled, "_AT_ONCE", at_once)
+        spellings = spelled_otherwise(spell_units(*ours), spell_units(*theirs))
+    assert spellings.units == expected == sum(count for _, count in spellings.kinds)
+
+
+def test_units_in_a_cut_file_are_refused(tmp_path):
+    write_spelled(tmp_path, "0001", spell_units("P1", "p2"))
+    place = tmp_path / UNITS_NORMAL / "0001"
+    place.write_bytes(place.read_bytes()[:-1])
+    with pytest.raises(PromiseError, match="cannot be read as the units"):
+        read_spelled(tmp_path, "0001")
+    write_spelled(tmp_path, "0002", spell_units())
+    assert len(read_spelled(tmp_path, "0002")) == 0
 
 
 def test_numbers_of_any_type_are_the_same_units():

@@ -10,8 +10,11 @@ hash of it. The normal form of a unit is its text after some *steps*, such as an
 Names are made with the work directory's key (see `people.keys`): they mean nothing without it.
 """
 
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +23,15 @@ import pyarrow as pa
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.microdata.notation.normal_form import kinds_of, normal_steps
 from sfumato.tasks.microdata.table import Column
-from sfumato.tasks.private.durable import write_atomically
+from sfumato.tasks.private.durable import write_pieces_atomically
 from sfumato.tasks.private.keys import keyed_hashes
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, spellings_of
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.files import read_bytes
+from sfumato.tasks.schema.files import regular
 
 UNITS_NORMAL = "units-normal"
 _NUMBER = 8  # bytes of the number of units
+_AT_ONCE = 1 << 20  # units of each table that are compared at once
 SPELLED = np.dtype([("normal", NAME), ("name", "<u8"), ("steps", "u1")])
 """A unit: the name of its normal form, the first half of its own, and the steps of the form."""
 
@@ -93,18 +97,20 @@ def sorted_units(units: np.ndarray) -> np.ndarray:
 
 def write_spelled(line: Path, version: str, units: np.ndarray) -> None:
     """Remember the units of a version by their normal forms (SPELLED, sorted)."""
-    write_atomically(private_directory(line / UNITS_NORMAL) / version, bytes_of(units))
+    content = np.ascontiguousarray(units).view(np.uint8).data
+    place = private_directory(line / UNITS_NORMAL) / version
+    write_pieces_atomically(place, [_number_bytes(units), content])
 
 
 def read_spelled(line: Path, version: str) -> np.ndarray:
-    """Return the units of a version by their normal forms (SPELLED, sorted).
+    """Return the units of a version by their normal forms (SPELLED, sorted), left in their file.
 
     Raises:
         PromiseError: where they are gone, though the state knows of them.
     """
     place = line / UNITS_NORMAL / version
     try:
-        return units_in(read_bytes(place))
+        return _units_in_file(place)
     except (OSError, ValueError):
         raise PromiseError(
             f"{place}: cannot be read as the units of a version. Restore it from a backup: "
@@ -124,9 +130,29 @@ def units_in(content: bytes) -> np.ndarray:
     return np.frombuffer(content, dtype=SPELLED, offset=_NUMBER)
 
 
+def _units_in_file(place: Path) -> np.ndarray:
+    """Return the units (SPELLED) in a file that `write_spelled` wrote, mapped into memory.
+
+    Raises:
+        ValueError: where it is not whole.
+    """
+    with regular(place).open("rb") as file:
+        begin = file.read(_NUMBER)
+    number = int.from_bytes(begin, "little")
+    if place.stat().st_size != _NUMBER + number * SPELLED.itemsize:
+        raise ValueError("is incomplete")
+    if not number:
+        return np.empty(0, dtype=SPELLED)
+    return np.memmap(place, dtype=SPELLED, mode="r", offset=_NUMBER)
+
+
 def bytes_of(units: np.ndarray) -> bytes:
     """Return the units (SPELLED, sorted) as they are in a file: their number, and each."""
-    return len(units).to_bytes(_NUMBER, "little") + units.tobytes()
+    return _number_bytes(units) + units.tobytes()
+
+
+def _number_bytes(units: np.ndarray) -> bytes:
+    return len(units).to_bytes(_NUMBER, "little")
 
 
 def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
@@ -136,14 +162,40 @@ def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
         ours: the units of the one (SPELLED, sorted).
         theirs: the units of the other (SPELLED, sorted).
     """
+    number, kinds = 0, Counter[str]()
+    for our_block, their_block in _blocks(ours, theirs):
+        pairs = _steps_of_others(our_block, their_block)
+        number += len(pairs)
+        for (our_steps, their_steps), count in zip(
+            *np.unique(pairs, axis=0, return_counts=True), strict=True
+        ):
+            kinds[kinds_of(int(our_steps), int(their_steps))] += int(count)
+    return OtherSpelling(number, tuple(kinds.most_common()))
+
+
+def _blocks(ours: np.ndarray, theirs: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield blocks of two tables of units (SPELLED, sorted) that share their normal forms.
+
+    Units with one normal form are in one block. Tables in files are read block by block.
+    """
+    first = second = 0
+    while first < len(ours) and second < len(theirs):
+        last = min(
+            units[min(start + _AT_ONCE, len(units)) - 1]["normal"]
+            for units, start in ((ours, first), (theirs, second))
+        )
+        end, their_end = (
+            bisect_right(units, last, lo=start, key=itemgetter("normal"))
+            for units, start in ((ours, first), (theirs, second))
+        )
+        yield np.array(ours[first:end]), np.array(theirs[second:their_end])
+        first, second = end, their_end
+
+
+def _steps_of_others(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Return the steps of units that others spell in another way (uint8, units x 2)."""
     first = np.searchsorted(theirs["normal"], ours["normal"], "left")
     times = np.searchsorted(theirs["normal"], ours["normal"], "right") - first
     met = np.flatnonzero(times)
     met = met[~np.isin(ours["name"][met], theirs["name"])]
-    pairs = np.stack([ours["steps"][met], theirs["steps"][first[met]]], axis=1)
-    kinds = Counter[str]()
-    for (our_steps, their_steps), count in zip(
-        *np.unique(pairs, axis=0, return_counts=True), strict=True
-    ):
-        kinds[kinds_of(int(our_steps), int(their_steps))] += int(count)
-    return OtherSpelling(len(met), tuple(kinds.most_common()))
+    return np.stack([ours["steps"][met], theirs["steps"][first[met]]], axis=1)
