@@ -5,8 +5,9 @@
 
 People have a row each, with an identifier. A release in parts is made of each number of them, and
 what grows with people is told for each person: CPU, the largest memory of any process (without
-files that are mapped into it), files for a while, what stays private, what is published. Two sizes give a line for each, and the line's values
-for larger numbers are printed as predictions; sizes that were measured and predicted show both.
+files that are mapped into it), files for a while, what stays private, what is published. Parts and
+strata stay as large. Two sizes give a line for each, and the line's values for larger numbers are
+printed as predictions; sizes that were measured and predicted show both.
 """
 
 import argparse
