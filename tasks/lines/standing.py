@@ -1,7 +1,5 @@
 """The version that a source and a spec already have, and the conditions of another one."""
 
-import numpy as np
-
 from sfumato.expectations.shared.errors import PromiseError
 from sfumato.tasks.lines.line import Line, require_ours
 from sfumato.tasks.lines.meeting import (
@@ -14,7 +12,7 @@ from sfumato.tasks.lines.meeting import (
 from sfumato.tasks.lines.versions import Record, read_record
 from sfumato.tasks.private.people.identity import Identity, units_in_common
 from sfumato.tasks.private.people.lines import read_line, write_line
-from sfumato.tasks.private.people.spelled import read_spelled
+from sfumato.tasks.private.people.spelled import count_in_both, read_spelled
 from sfumato.tasks.private.state import LineState, read_state
 from sfumato.tasks.terms.opened import open_release
 
@@ -109,8 +107,8 @@ def _require_disjoint(line: Line, state: LineState, identity: Identity) -> None:
     common = units_in_common(line.private, earlier, identity.units)
     for number in (number for number in earlier if state.versions[number].units_normal):
         if identity.spelled is not None:  # numbers of another type are written otherwise
-            theirs = read_spelled(line.private, number)["name"]
-            common = max(common, int(np.isin(identity.spelled["name"], theirs).sum()))
+            theirs = read_spelled(line.private, number)
+            common = max(common, count_in_both(identity.spelled, theirs))
     if common:
         accepted = "" if line.two_tables else ", or accept the risk (versions: accepted-risk)"
         raise PromiseError(

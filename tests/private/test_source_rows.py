@@ -25,6 +25,7 @@ from sfumato.tasks.private.people.source_rows import (
 )
 from sfumato.tasks.private.people.spelled import (
     UNITS_NORMAL,
+    count_in_both,
     half_of,
     read_spelled,
     spelled_otherwise,
@@ -164,6 +165,8 @@ def test_spellings_are_compared_in_blocks_of_any_size(ours, theirs, at_once):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spelled, "_AT_ONCE", at_once)
         spellings = spelled_otherwise(spell_units(*ours), spell_units(*theirs))
+        same = count_in_both(spell_units(*ours), spell_units(*theirs))
+    assert same == len({*ours} & {*theirs})
     assert spellings.units == expected == sum(count for _, count in spellings.kinds)
 
 

@@ -173,6 +173,12 @@ def spelled_otherwise(ours: np.ndarray, theirs: np.ndarray) -> OtherSpelling:
     return OtherSpelling(number, tuple(kinds.most_common()))
 
 
+def count_in_both(ours: np.ndarray, theirs: np.ndarray) -> int:
+    """Count the units of one table (SPELLED, sorted) that are in another, spelled the same."""
+    blocks = _blocks(ours, theirs)
+    return sum(int(np.isin(ours["name"], theirs["name"]).sum()) for ours, theirs in blocks)
+
+
 def _blocks(ours: np.ndarray, theirs: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield blocks of two tables of units (SPELLED, sorted) that share their normal forms.
 
