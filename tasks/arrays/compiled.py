@@ -6,7 +6,11 @@ from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
 
+from sfumato.expectations.machine.imports import Spared, import_spared
+
 Loop = Callable[..., Any]
+# numba offers to call C and to be measured; no loop of ours does
+_NUMBA = Spared(absent=frozenset({"cffi", "coverage"}))
 
 
 @cache
@@ -26,7 +30,8 @@ def compile_loop(*functions: Loop) -> Loop:
     A function is compiled again when its own module changes, but not when a module that it calls
     does: after such an edit, delete the caches.
     """
-    from numba import njit  # imported where it pays: compiling takes seconds
+    import_spared("numba", _NUMBA)  # imported where it pays: compiling takes seconds
+    from numba import njit
 
     compiled: dict[str, Any] = {}
     for function in functions:
