@@ -4,10 +4,11 @@ One module here describes one aggregate, and `registry` names them all. Queries,
 and workloads use an aggregate's kind and know no aggregate by its name.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ ANY_TYPE: frozenset[ColumnType] = frozenset(
 NUMBERS: frozenset[ColumnType] = frozenset({"integer", "decimal", "float"})
 
 _LONG = Context(prec=60)  # enough digits to add decimals of 38 digits exactly
-Ends = tuple[exp.Expr, exp.Expr]
+Ends = Sequence[exp.Expr]
 """The lower and the upper bound in SQL."""
 
 
@@ -166,9 +167,26 @@ class AggregateKind:
         return self.written or self.name.upper()
 
 
+class _ParsedEnds(Sequence[exp.Expr]):
+    """Expressions that are parsed when the first of them is used: few questions are rewritten."""
+
+    def __init__(self, *texts: str) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self._trees[place]
+
+    @cached_property
+    def _trees(self) -> tuple[exp.Expr, ...]:
+        return tuple(sqlglot.parse_one(text, read="duckdb") for text in self._texts)
+
+
 def sql_ends(lower: str, upper: str) -> Ends:
-    """Parse two expressions of DuckDB's SQL."""
-    return sqlglot.parse_one(lower, read="duckdb"), sqlglot.parse_one(upper, read="duckdb")
+    """Return two expressions of DuckDB's SQL, which are parsed when they are first used."""
+    return _ParsedEnds(lower, upper)
 
 
 def own_type(type_: ColumnType) -> ColumnType:
