@@ -40,7 +40,7 @@ def _require_limits(low: float | None, high: float | None) -> None:
 class OwnedParameters(BaseModel):
     """Parameters of an expectation: the columns that it is about, and their types."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     kinds: ClassVar[frozenset[str]] = frozenset()  # any, where there is none
 
     @property
@@ -139,7 +139,7 @@ class Larger(OwnedParameters):
 class OwnedRule(BaseModel):
     """An expectation of a table, by its name in Great Expectations: one in each."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     expect_table_row_count_to_be_between: RowsBetween | None = None
     expect_table_row_count_to_equal: RowsEqual | None = None
@@ -191,7 +191,7 @@ class OwnedRule(BaseModel):
 class OwnedRules(BaseModel):
     """Expectations of a line's owner about the source and about the published tables."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     source: Annotated[
         tuple[OwnedRule, ...], Field(description="judged on all rows of the source, as declared")

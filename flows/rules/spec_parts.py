@@ -37,7 +37,7 @@ else:
 class StrictPart(BaseModel):
     """A part of a spec whose keys are Python names, frozen; unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Publish(StrictPart):

@@ -58,7 +58,7 @@ PartitionWish = Annotated[PartitionParameters, Registered("method", _WISHES)]
 class Choice(BaseModel):
     """A partition with its strata and the form that shows it, as a release declares them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     partition: DeclaredPartition
     strata: tuple[Stratum, ...]
@@ -120,7 +120,7 @@ class Choosing(BaseModel):
         aims: the families of queries.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     candidates: Sequence[Choice]
     aims: Aims

@@ -23,7 +23,7 @@ def _without_secret(uri: str) -> str:
 class StoreDestination(BaseModel):
     """A store of objects where the line's directory is copied to."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     uri: Annotated[
         str,
@@ -57,7 +57,7 @@ class StoreDestination(BaseModel):
 class DatabaseDestination(BaseModel):
     """A PostgreSQL database, in which each version of the line has a schema."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     uri: Annotated[
         str,

@@ -31,7 +31,7 @@ class KnownDestination(BaseModel):
         delivered: the SHA-256 of the line that was last there as a whole.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     kind: str
     declared: dict[str, Any]
@@ -54,7 +54,7 @@ class KnownDestination(BaseModel):
 class KnownDestinations(BaseModel):
     """All destinations of a line."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1] = 1
     destinations: tuple[KnownDestination, ...] = ()

@@ -21,7 +21,7 @@ _Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads 
 class Approval(BaseModel):
     """Who approved a version before it appeared, when, and why."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     by: str
     time: str
@@ -31,7 +31,7 @@ class Approval(BaseModel):
 class Version(BaseModel):
     """The record of one version, none of which is in the release itself."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     digest: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     predecessor: str | None
@@ -66,7 +66,7 @@ class Record(BaseModel):
         owner: the keyed mark of the private line that publishes here.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[0, 1, 2, 3, 4] = 0
     name: str

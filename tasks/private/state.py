@@ -36,7 +36,7 @@ class PublishedVersion(BaseModel):
     measured before it is current.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     rows: str
     spec: str
@@ -53,7 +53,7 @@ class PublishedVersion(BaseModel):
 class LineState(BaseModel):
     """Every version that the line published, and the one that it was about to publish, if any."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[3] = 3
     counter: int = 0

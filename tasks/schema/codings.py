@@ -47,7 +47,7 @@ Parameter = Annotated[Value, Field(min_length=1, max_length=64), AfterValidator(
 
 
 class _Coding(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class DateShift(_Coding):
@@ -94,7 +94,7 @@ Threshold = Parameter | TailShare
 class CodedColumn(BaseModel):
     """The codings of a column; where a key is at its default, the column is as it was read."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     shift: DateShift | None = field_since(
         _FORMAT,

@@ -51,7 +51,7 @@ class Pseudonym(Part):
 class Range(BaseModel):
     """The limits of a column's values, each included."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     min: Value | None = None
     max: Value | None = None

@@ -14,7 +14,7 @@ from sfumato.tasks.schema.names import Part
 class Intervals(BaseModel):
     """A hierarchy of intervals: each width one level, every width a multiple of the one before."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     intervals: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 
@@ -31,7 +31,7 @@ class Intervals(BaseModel):
 class Dates(BaseModel):
     """A hierarchy of dates: each period one level, from the shortest to the longest."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     dates: Annotated[
         tuple[Literal["month", "quarter", "year", "decade", "century"], ...], Field(min_length=1)
@@ -48,7 +48,7 @@ class Dates(BaseModel):
 class Prefixes(BaseModel):
     """A hierarchy of codes, such as postcodes: how many leading characters each level keeps."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     prefixes: Annotated[tuple[Annotated[int, Field(gt=0)], ...], Field(min_length=1)]
 
@@ -63,7 +63,7 @@ class Prefixes(BaseModel):
 class Ordered(BaseModel):
     """A hierarchy of values in an order: each level joins runs of so many neighbours."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     ordered: Annotated[tuple[Value, ...], Field(min_length=2, description="values in their order")]
     runs: Annotated[tuple[Annotated[int, Field(gt=1)], ...], Field(min_length=1)]
@@ -83,7 +83,7 @@ class Ordered(BaseModel):
 class HierarchyFile(BaseModel):
     """A hierarchy in a CSV file, and whether all its leaves may be published."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     file: Annotated[str, Field(min_length=1, description="one row per leaf, the root last")]
     public: Annotated[

@@ -86,7 +86,7 @@ Place = Annotated[int, Field(ge=1, le=1_000_000, strict=True)]
 class CsvDialect(BaseModel):
     """The dialect of a CSV file (RFC 4180 unless said otherwise)."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     skip: Annotated[
         int,

@@ -50,7 +50,7 @@ _LATER = {"spread": 8, "median": 8, "quantile": 8}
 class PublisherStatement(BaseModel):
     """A part of what is stated; unknown keys are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 def web_address(text: str | None) -> str | None:
@@ -79,7 +79,7 @@ def _licence(text: str) -> str:
 class SaidOfLine(BaseModel):
     """Statements about a line; a key is None if nothing is said."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     publisher: Annotated[OneLine | None, Field(description="the name of its publisher")] = None
     contact: Annotated[
@@ -99,7 +99,7 @@ class SaidOfLine(BaseModel):
 class CodeLabels(BaseModel):
     """Meanings of a column's codes: of a declared list, or only of the published codes."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     codes: dict[Code, OneLine]
     whole: Annotated[

@@ -33,7 +33,7 @@ class LineWords(BaseModel):
         publisher: the name of who publishes it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     title: Title | None = None
     description: Text | None = None
@@ -52,7 +52,7 @@ class WordsOfLine(BaseModel):
         said: as the line's spec said when it was last run.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1, 2] = 1
     line: OneLine

@@ -47,7 +47,7 @@ class PartsOfTable(Part):
 
 
 class _Declared(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
 
 class Share(_Declared):

@@ -35,7 +35,7 @@ class Tombstone(BaseModel):
         reason: why, for everybody to read.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1] = 1
     line: LineName

@@ -40,7 +40,7 @@ _NAME = TypeAdapter(KeyName)
 class Strict(BaseModel):
     """A part of a document about keys."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class PublicKey(Strict):

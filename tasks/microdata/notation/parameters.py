@@ -13,7 +13,7 @@ from sfumato.tasks.schema.columns import ColumnType
 class BindParameter(BaseModel):
     """A value that a query names as `:name`. Prefect stores overrides of it: no person in it."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     type: ColumnType
     value: Value

@@ -37,7 +37,7 @@ _OF_DATE, _OF_TIME = ("Y", "m", "d"), ("H", "M", "S")
 class ValueSpelling(BaseModel):
     """Spelling of the texts of a source. No part of it is guessed."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     date_formats: Annotated[
         dict[str, str],

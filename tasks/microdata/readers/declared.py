@@ -52,7 +52,7 @@ ColumnName = Annotated[str, Field(min_length=1)]
 class Source(FileDialect):
     """The source of the microdata. Paths are relative to the spec; `${NAME}` is environment."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, defer_build=True)
 
     uri: Address
     format: Annotated[
@@ -158,7 +158,7 @@ class Source(FileDialect):
 class RelatedSource(BaseModel):
     """The source of the rows that belong to people."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     name: Annotated[str, Field(description="the name of the table, as SQL of facts writes it")]
     source: Source

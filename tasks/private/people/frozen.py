@@ -72,7 +72,7 @@ def pseudonym_key(work: Path, purpose: str) -> bytes:
 class ColumnComputation(BaseModel):
     """Values computed from a column for the codings that it had."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     column: str
     codings: Mapping[str, Any]
@@ -82,7 +82,7 @@ class ColumnComputation(BaseModel):
 class FrozenCodings(BaseModel):
     """A line's inputs to codings besides their declaration."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1] = 1
     shift: str | None = None
@@ -204,7 +204,7 @@ def _key(column: ColumnComputation) -> str:
 class FrozenChoices(BaseModel):
     """Choices by the digest of the terms that wish them."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1] = 1
     chosen: Mapping[str, Mapping[str, Any]] = {}
@@ -238,7 +238,7 @@ def _read(line: Path) -> FrozenChoices:
 class FrozenFactors(BaseModel):
     """The factors of intervals that a line has stated."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1, 2, 3] = 1
     families: tuple[CalibratedFamily, ...] = ()

@@ -49,7 +49,7 @@ class KnownLine(BaseModel):
         coded: the codings of its sensitive columns, if there are any.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
     format: Literal[1] = 1
     people: str | None
