@@ -88,7 +88,7 @@ COMMANDS = {
     (*MEASURED, "--model", "{model: k-anonymity, k: 1}"): PUBLISHED | {"sqlglot", "yaml"},
     ("query", RELEASE, COUNT, "--format", "json"): PUBLISHED | {"duckdb", "sqlglot"},
     ("query", LABELS, COUNT, "--format", "csv"): PUBLISHED | {"duckdb", "sqlglot"},
-    ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "rich", "sqlglot"},
+    ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "sqlglot"},
     ("query", RELEASE, COUNT, "--rewrite", "postgres"): PUBLISHED | {"duckdb", "sqlglot"},
     ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
     ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},
@@ -154,7 +154,17 @@ class TestLoadedModules:
         return int(done.stderr.splitlines()[-1])
 
     def test_a_query(self):
-        assert self.number("query", RELEASE, COUNT) <= 200
+        assert self.number("query", RELEASE, COUNT) <= 180
+
+    def test_a_check(self):
+        assert self.number("check", RELEASE) <= 250
+        assert self.number("check", LABELS) <= 260
+
+    def test_a_measurement(self):
+        assert self.number(*MEASURED) <= 72
+
+    def test_help(self):
+        assert self.number("check", "--help") <= 22
 
     def test_a_plain_release(self, tmp_path):
         small = Small(tmp_path / "line").write(people())
