@@ -42,7 +42,7 @@ SOURCE = Path(__file__).parent / "arx" / "Anonymize.java"
 STAGES = ("load", "anonymize", "output")
 STAGE_HEADS = (
     *("table", "rows", "task", "software"),
-    *("read", "number and search", "output", "sum", "levels judged", "groups at"),
+    *("read", "search", "output", "sum", "levels judged", "groups at"),
 )
 
 
@@ -54,12 +54,13 @@ same discernibility, in {agreed} of {tasks} tasks.** ARX's later runs take {late
 Sfumato's, and its first runs {first}. Figures are CPU milliseconds. Each process does a task four
 times; *later runs* is the mean of three. The start of Java or Python is not counted.
 
-- ARX numbers the values when it searches, Sfumato when it reads: compare the sums.
+- Both number the values when they read. `output` makes the generalized rows in memory.
 - ARX's first run also compiles code, and prepares number formats of all languages when it reads;
   Sfumato's loads what it needs for the first time.
 - The clock of ARX's process advances in steps of 10 ms.
 - `levels judged` is how many combinations of levels are grouped. ARX also skips those above a
-  combination that loses more than the best found, even before rows are suppressed.
+  combination that loses more than the best found, even before rows are suppressed. So it judges
+  few where low levels are the best, as in the largest tables.
 - `groups at` is the level of each quasi-identifier, in the order of the table's columns; 0 is the
   value itself.
 """

@@ -87,10 +87,10 @@ NOT_RUN = {
 PREFACE = """# The same work by other software
 
 Each row is one task on one table, by us and by other software in an environment of its own. What is
-timed is the work alone, on a table in memory: Sfumato's has numbers in place of values, as a
-release makes them when it reads a source, and the others' is a data frame, or texts (ARX). Loss is
-told by the groups: how many there are, and their *discernibility* (the sum of their squares, and of
-all rows for each suppressed row; less is better).
+timed is the work alone, on a table in memory: Sfumato and ARX have numbers in place of values,
+which both make when they read a source, and the others have a data frame. Loss is told by the
+groups: how many there are, and their *discernibility* (the sum of their squares, and of all rows
+for each suppressed row; less is better).
 
 ```console
 $ make bench-public                           # without ARX

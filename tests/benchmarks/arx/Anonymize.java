@@ -100,7 +100,7 @@ public final class Anonymize {
           Hierarchy.create(entry.getValue().toFile(), StandardCharsets.UTF_8, ',');
       data.getDefinition().setAttributeType(entry.getKey(), hierarchy);
     }
-    data.getHandle(); // reads the rows
+    data.getHandle(); // reads the rows, and numbers their values
     return data;
   }
 
