@@ -102,12 +102,22 @@ def fake_arx(tmp_path, monkeypatch):
 
 
 def record_of(table, folder, **changes):
-    """The task of a table in a folder, and what our side prints of it, with changes."""
+    """The task of a table in a folder, and what our side prints of it, with changes.
+
+    The first run takes 100 s more in each stage.
+    """
     task = write_task(table, folder)
     content = json.loads(task.read_text(encoding="utf-8"))
     stages, outcome = arx_peer.run_once(content, arx_peer.write_hierarchies(content, folder))
-    text = json.dumps({"runs": [stages] * 4, "peak": 9, "optimal": True, **outcome, **changes})
+    slow = {name: {kind: ms + 1e5 for kind, ms in taken.items()} for name, taken in stages.items()}
+    runs = [slow, stages, stages, stages]
+    text = json.dumps({"runs": runs, "peak": 9, "optimal": True, **outcome, **changes})
     return task, text
+
+
+def milliseconds(line):
+    """The CPU and wall milliseconds of a line."""
+    return [float(cell.replace(",", "")) for cell in line.split("|")[5:7]]
 
 
 def test_arx_gets_rows_of_its_first_run_and_of_later_ones(fake_arx, monkeypatch):
@@ -124,6 +134,9 @@ def test_arx_gets_rows_of_its_first_run_and_of_later_ones(fake_arx, monkeypatch)
         for name in ("ARX 3.9.2, first run", "ARX 3.9.2")
     )
     assert len(first) == len(later) == 2
+    for slow, quick in zip(first, later, strict=True):
+        slower = [milliseconds(slow)[i] - milliseconds(quick)[i] for i in range(2)]
+        assert slower == pytest.approx([200_000] * 2, abs=1)
     ours = next(line for line in lines if "| Sfumato" in line)
     assert first[0].split("|")[8:] == later[0].split("|")[8:] == ours.split("|")[8:]
     assert len(stages.lines) == 8
@@ -161,6 +174,8 @@ def test_the_work_is_the_mean_of_later_runs_without_reading(fake_arx):
     record = arx_peer.summarize({"runs": runs, "optimal": True})
     assert record["cpu"] == pytest.approx(0.06)
     assert record["first"]["cpu"] == pytest.approx(1)
+    loads = {run: stages["load"]["cpu"] for run, stages in record["stages"].items()}
+    assert loads == {"first run": 500, "later runs": 30}
 
 
 def test_arx_says_why_it_has_no_figures(fake_arx, monkeypatch):
