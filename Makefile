@@ -104,6 +104,7 @@ bench-noise: $(STAMP) .venv-opendp/.installed
 	OPENDP=.venv-opendp/bin/python $(RUN)/python -m tests.benchmarks.bounds_and_noise
 
 # The same work by other software, each in an environment of its own; writes the guide's page.
+# ARX=libarx-3.9.2.jar (a class path) adds ARX, which needs Java 11 or newer.
 PUBLIC := pycanon anjana anonypyx opendp
 bench-public: $(STAMP) $(PUBLIC:%=.venv-%/.installed)
 	PYCANON=.venv-pycanon/bin/python ANJANA=.venv-anjana/bin/python ANONYPYX=.venv-anonypyx/bin/python \

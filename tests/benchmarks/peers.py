@@ -27,6 +27,7 @@ import pyarrow.csv
 from sfumato.expectations.groups.counting import count, pack
 from sfumato.expectations.models.k_anonymity import KAnonymity
 from sfumato.expectations.models.l_diversity import DistinctLDiversity
+from sfumato.expectations.models.model import PrivacyModel
 from sfumato.tasks.forms.form_parameters import GeneralizedParameters
 from sfumato.tasks.forms.registry import FORMS
 from sfumato.tasks.microdata.table import Microdata, seeded_keys
@@ -62,9 +63,12 @@ import numpy as np, pandas as pd
 frame = pd.read_csv(task["file"], dtype={{name: str for name in (*qi, sensitive)}})
 """
 ANJANA = """
-from anjana.anonymity import k_anonymity
+from anjana.anonymity import k_anonymity, l_diversity
 levels = {name: dict(enumerate(map(np.array, of))) for name, of in task["hierarchies"].items()}
-shown, taken = timed(lambda: k_anonymity(frame, [], qi, k, task["percent"], levels))
+l, percent = task.get("l", 0), task["percent"]
+diverse = lambda: l_diversity(frame, [], qi, sensitive, k, l, percent, levels)
+anonymous = lambda: k_anonymity(frame, [], qi, k, percent, levels)
+shown, taken = timed(diverse if l else anonymous)
 tell(taken, shown.groupby(qi).size())
 """
 ANONYPYX = """
@@ -88,15 +92,23 @@ tell(taken, [least, values])
 
 @dataclass(frozen=True)
 class Peer:
-    """Somebody else's software: the variable that names its interpreter, and its script.
+    """Somebody else's software in an environment of its own.
 
-    `head` stands before the script, and reads the task.
+    Attributes:
+        name: of the software.
+        variable: of the environment; it names the interpreter.
+        script: what is run there.
+        head: the lines before the script, which read the task.
+        package: the distribution that the version is of.
+        most: the largest number of rows for which the software is run, None for any.
     """
 
     name: str
     variable: str
     script: str
     head: str = TIMED
+    package: str = ""
+    most: int | None = None
 
     def run(self, task: Path, patience: int = PATIENCE) -> dict[str, Any] | str:
         """Return what the script tells in its last line, as JSON, or why there is nothing."""
@@ -206,9 +218,19 @@ def with_numbers(table: Microdata) -> Microdata:
     )
 
 
-def sizes_of(table: Microdata, parameters: PartitionParameters) -> list[int]:
-    """The sizes of the groups of a generalized table that keeps k-anonymity."""
-    promises = [KAnonymity(k=K, quasi_identifiers=quasi_identifiers(table))]
+def promises_of(table: Microdata, l: int = 0) -> list[PrivacyModel]:
+    """The promise of k-anonymity, and of distinct l-diversity if there is an l."""
+    names = quasi_identifiers(table)
+    promises: list[PrivacyModel] = [KAnonymity(k=K, quasi_identifiers=names)]
+    if l:
+        diverse = DistinctLDiversity(l=l, sensitive=sensitive_of(table), quasi_identifiers=names)
+        promises.append(diverse)
+    return promises
+
+
+def sizes_of(table: Microdata, parameters: PartitionParameters, l: int = 0) -> list[int]:
+    """The sizes of the groups of a generalized table that keeps k-anonymity and l-diversity."""
+    promises = promises_of(table, l)
     cut = PARTITIONS[parameters.method](table, [], promises, parameters, seeded_keys(0))
     form = GeneralizedParameters(method="generalized")
     FORMS["generalized"].publish(table, cut, form, seeded_keys(0))

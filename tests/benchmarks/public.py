@@ -2,15 +2,17 @@
 
     python -m tests.benchmarks.public --sizes 1000 10000 --page <page>.md
 
-Each other software has an environment of its own. Three tables of several sizes each: UCI Adult
-with five and with seven quasi-identifiers (rows drawn from it), and made-up people. What is timed
-is the work alone, on a table in memory. Loss is told by what all have in common: how many groups
-there are, and their discernibility, the sum of their squares and of all rows for each suppressed
-one. Software that is not on the machine gets a line that says so.
+Each other software has an environment of its own, and ARX is run if `ARX` names its library. Three
+tables of several sizes each: UCI Adult with five and with seven quasi-identifiers (rows drawn from
+it), and made-up people. What is timed is the work alone, on a table in memory. Loss is told by what
+all have in common: how many groups there are, and their discernibility, the sum of their squares
+and of all rows for each suppressed one. Software that is not on the machine gets a line that says
+so.
 """
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -28,6 +30,7 @@ import pyarrow.csv
 from sfumato.tasks.microdata.hierarchies import with_ancestors
 from sfumato.tasks.microdata.table import Column, Microdata, encode
 from sfumato.tasks.schema.hierarchy import Hierarchy, from_intervals
+from tests.benchmarks.arx_peer import ArxPeer, Stages
 from tests.benchmarks.lattice import EIGHT, FIVE, adult
 from tests.benchmarks.peers import (
     ANJANA,
@@ -53,8 +56,10 @@ HEADS = (
     *("table", "rows", "task", "software"),
     *("CPU ms", "wall ms", "peak MB", "groups", "discernibility"),
 )
-SIZES = (1_000, 10_000, 30_162, 100_000)
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PATIENCE = 300  # seconds for each task of each peer
+L = 4
+MOST_ANJANA, MOST_ANONYPYX = 100_000, 10_000  # rows; one more size takes a minute or more
 OPENDP = """
 import csv
 import opendp.prelude as dp
@@ -70,44 +75,51 @@ tell(taken, [len(counts)])
 """
 """A histogram of the sensitive column with ε = 1, whose categories are taken to be public."""
 NOT_RUN = {
-    "ARX": ("java", "this command does not run its library, a jar that no package index has"),
+    "ARX": (
+        "java",
+        "its library is a jar that no package index has; "
+        "type `ARX=libarx-3.9.2.jar make bench-public` with the path of yours, and of the jars "
+        "that it needs, with `:` between them",
+    ),
     "sdcMicro": ("Rscript", "this command does not run R"),
 }
 """Software that this command does not run: the program that it needs, and why it is left out."""
 PREFACE = """# The same work by other software
 
 Each row is one task on one table, by us and by other software in an environment of its own. What is
-timed is the work alone, on a table in memory: Sfumato's has numbers in place of values, as a
-release makes them when it reads a source, and the others' is a data frame. Loss is told by the
+timed is the work alone, on a table in memory: Sfumato and ARX have numbers in place of values,
+which both make when they read a source, and the others have a data frame. Loss is told by the
 groups: how many there are, and their *discernibility* (the sum of their squares, and of all rows
 for each suppressed row; less is better).
 
 ```console
-$ make bench-public
+$ make bench-public                           # without ARX
+$ ARX=libarx-3.9.2.jar make bench-public      # with ARX: the path of its library
 ```
 
-This command writes this page, for tables of 1,000 to 100,000 rows; `--sizes` chooses others. The
-figures are of one run: {machine}.
+This command writes this page, for tables of 1,000 to 1,000,000 rows; `--sizes` chooses others.
+Times are those of warm software, unless the row says *first run*. Other programs run on the
+machine, so compare CPU time rather than wall time. The figures are of one run: {machine}.
 
 """
 
 
 @dataclass(frozen=True)
 class Task:
-    """A task that we and one peer do.
+    """A task that we and others do.
 
     Attributes:
         words: the task, and the model that is checked.
         ours: our work, which returns the sizes of groups or what is measured.
-        package: of the peer.
-        peer: the other software.
+        peers: the other software.
+        l: of distinct l-diversity, 0 without it.
         has_groups: whether groups are made, so that loss can be told.
     """
 
     words: str
     ours: Callable[[], list[int]]
-    package: str
-    peer: Peer
+    peers: Sequence[Peer | ArxPeer]
+    l: int = 0
     has_groups: bool = True
 
 
@@ -118,20 +130,20 @@ def main(arguments: Sequence[str] = ()) -> None:
     parser.add_argument("--patience", type=int, default=PATIENCE)
     parser.add_argument("--page", type=Path, default=None)
     chosen = parser.parse_args(arguments)
-    machine, lines = describe_machine(), []
+    machine, lines, stages = describe_machine(), [], Stages()
     print(machine, flush=True)
-    for line in table_lines(chosen.sizes, chosen.patience):
+    for line in table_lines(chosen.sizes, chosen.patience, stages):
         print(line, flush=True)
         lines.append(line)
-    notes = left_out()
+    notes = [*left_out(), "", *stages.page_lines()]
     print("\n".join(notes))
     if chosen.page is not None:
-        text = PREFACE.format(machine=machine) + "\n".join([*lines, "", *notes, ""])
+        text = PREFACE.format(machine=machine) + "\n".join([*lines, "", *notes]).rstrip() + "\n"
         chosen.page.write_text(text, encoding="utf-8")
 
 
-def table_lines(sizes: Sequence[int], patience: int) -> Iterator[str]:
-    """The lines of the table, as they are measured."""
+def table_lines(sizes: Sequence[int], patience: int, stages: Stages) -> Iterator[str]:
+    """The lines of the table, as they are measured; lines about `stages` are added there."""
     yield f"| {' | '.join(HEADS)} |"
     yield "|---" * len(HEADS) + "|"
     for title, read in TABLES.items():
@@ -141,7 +153,7 @@ def table_lines(sizes: Sequence[int], patience: int) -> Iterator[str]:
                 place = write_task(table, Path(folder))
                 for task in tasks_on(table):
                     where = f"| {title} | {rows:,} | {task.words} |"
-                    for cells in cells_of(task, table, place, patience):
+                    for cells in cells_of(task, table, place, patience, stages, where):
                         yield f"{where} {' | '.join(cells)} |"
 
 
@@ -149,31 +161,32 @@ def tasks_on(table: Microdata) -> list[Task]:
     """The tasks on a table."""
     numeric = with_numbers(table)
     sensitive = sensitive_of(table)
+    anjana = Peer("ANJANA", "ANJANA", ANJANA, package="anjana", most=MOST_ANJANA)
+    lattices = (anjana, ArxPeer()) if "ARX" in os.environ else (anjana,)
+    anonypyx = Peer("AnonyPyX", "ANONYPYX", ANONYPYX, package="anonypyx", most=MOST_ANONYPYX)
     return [
         Task(
             f"full domain, k = {K}, 1 % suppressed",
             partial(sizes_of, table, FULL_DOMAIN),
-            "anjana",
-            Peer("ANJANA", "ANJANA", ANJANA),
+            lattices,
         ),
         Task(
-            f"Mondrian, k = {K}",
-            partial(sizes_of, numeric, MONDRIAN),
-            "anonypyx",
-            Peer("AnonyPyX", "ANONYPYX", ANONYPYX),
+            f"full domain, k = {K}, distinct l = {L}, 1 % suppressed",
+            partial(sizes_of, table, FULL_DOMAIN, L),
+            lattices,
+            l=L,
         ),
+        Task(f"Mondrian, k = {K}", partial(sizes_of, numeric, MONDRIAN), (anonypyx,)),
         Task(
             "k and distinct l measured",
             partial(measure_table, table),
-            "pycanon",
-            Peer("pyCANON", "PYCANON", PYCANON),
+            (Peer("pyCANON", "PYCANON", PYCANON, package="pycanon"),),
             has_groups=False,
         ),
         Task(
             f"counts of {sensitive}: ours exact, theirs with noise, ε = 1",
             partial(count_values, table),
-            "opendp",
-            Peer("OpenDP", "OPENDP", OPENDP, TOLD),
+            (Peer("OpenDP", "OPENDP", OPENDP, TOLD, package="opendp"),),
             has_groups=False,
         ),
     ]
@@ -185,20 +198,32 @@ def count_values(table: Microdata) -> list[int]:
     return [len(np.bincount(column.codes, minlength=len(column.values)))]
 
 
-def cells_of(task: Task, table: Microdata, place: Path, patience: int) -> Iterator[list[str]]:
-    """The software, its time, memory and loss: ours first, and then the peer's."""
+def cells_of(
+    task: Task, table: Microdata, place: Path, patience: int, stages: Stages, where: str
+) -> Iterator[list[str]]:
+    """The software, its time, memory and loss: ours first, and then the peers'.
+
+    `where` are the cells before these; lines of ARX's stages are added to `stages`.
+    """
     own = _apart(task.ours)
     yield [f"Sfumato {version('sfumato')}", *_figures(own, task, table.rows)]
-    content = json.loads(place.read_text(encoding="utf-8")) | {"package": task.package}
-    place.write_text(json.dumps(content), encoding="utf-8")
-    result = task.peer.run(place, patience)
-    if isinstance(result, str):
-        yield [task.peer.name, result, "", "", "", ""]
-    else:
-        yield [
-            f"{task.peer.name} {result['version']}",
-            *_figures(result, task, table.rows),
-        ]
+    for peer in task.peers:
+        if peer.most is not None and table.rows > peer.most:
+            reason = f"is not run: more than {peer.most:,} rows take it minutes"
+            yield [peer.name, reason, "", "", "", ""]
+            continue
+        content = json.loads(place.read_text(encoding="utf-8"))
+        content |= {"package": peer.package, "l": task.l}
+        place.write_text(json.dumps(content), encoding="utf-8")
+        result = peer.run(place, patience)
+        if isinstance(result, str):
+            yield [peer.name, result, "", "", "", ""]
+            continue
+        named = f"{peer.name} {result['version']}"
+        if "first" in result:
+            yield [f"{named}, first run", *_figures(result | result["first"], task, table.rows)]
+            stages.compare(where, place, result, patience)
+        yield [named, *_figures(result, task, table.rows)]
 
 
 def _apart(work: Callable[[], list[int]]) -> dict[str, Any]:
@@ -229,6 +254,8 @@ def left_out() -> list[str]:
     """A line for each software that this command does not run, and why."""
     lines = []
     for name, (program, why) in NOT_RUN.items():
+        if name in os.environ:
+            continue
         there = "is" if shutil.which(program) else "is not"
         lines.append(f"- {name} is not in the table: {why} (`{program}` {there} on this machine).")
     return lines
