@@ -44,12 +44,12 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 def _unique_rows(vector: np.ndarray, of_people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows with a unique vector, and the people whom they are about (int64, int64)."""
-    has_row = of_people >= 0
+    has_row = np.flatnonzero(of_people >= 0)
     number = int(max(vector.max(initial=-1), of_people.max(initial=-1))) + 1
-    rows = np.bincount(vector, minlength=number)
-    people = np.bincount(of_people[has_row], minlength=number)
-    alone = (rows == 1) & (people == 1)
-    own_vector = np.where(has_row, of_people, 0)  # people without a row are dropped below
-    row, person = (np.flatnonzero(alone[vectors]) for vectors in (vector, own_vector))
-    person = person[has_row[person]]
-    return row[np.argsort(vector[row])], person[np.argsort(of_people[person])]
+    is_once, place = np.ones(number, dtype=bool), []
+    for positions, vectors in ((np.arange(len(vector)), vector), (has_row, of_people[has_row])):
+        is_once &= np.bincount(vectors, minlength=number) == 1
+        last = np.zeros(number, dtype=np.int64)
+        last[vectors] = positions
+        place.append(last)
+    return place[0][is_once], place[1][is_once]

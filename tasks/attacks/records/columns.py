@@ -12,9 +12,9 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.groups.ranks import rank
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
+from sfumato.tasks.query.accuracy.together import ColumnTogether
 
 Span = tuple[int, int]
 """A range of numbers: the first, and the first one after it."""
@@ -142,17 +142,17 @@ class ComparedColumn(Protocol):
 class ExactColumn:
     """A column published as it is: cells are values, numbered in ascending order, null last."""
 
-    def __init__(self, published: pa.Array, people: pa.Array) -> None:
-        """Take the published values and those of people, of one type."""
-        distinct, codes = rank(pa.chunked_array([published, people]))
+    def __init__(self, together: ColumnTogether, rows: int) -> None:
+        """Take the published values of so many rows, and those of people."""
+        distinct, codes = together.values, together.codes
         narrow = np.int16 if len(distinct) < np.iinfo(np.int16).max else np.int32
         number: np.ndarray = np.where(codes < 0, len(distinct), codes).astype(narrow)
-        self.cells, self.values = number[: len(published)], number[len(published) :]
+        self.cells, self.values = number[:rows], number[rows:]
         self.single = self.cells
         self._null, self._place = len(distinct), _places(distinct)
         self._times = np.bincount(self.cells, minlength=self._null + 1)
         self._shown = np.flatnonzero(self._times)
-        self._median = _median(self.cells[self.cells < self._null])
+        self._median = _median(self._times[: self._null])
 
     @cached_property
     def placed_people(self) -> PlacedNumbers:
@@ -224,7 +224,7 @@ class LabelColumn:
         self._admits = people.admits
         alone = np.array([_is_single(label) for label in labels])
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)
-        self.single = first[cells]
+        self.single = first.astype(np.int32)[cells]
 
     @cached_property
     def placed_people(self) -> PlacedNumbers:
@@ -281,10 +281,16 @@ def _is_single(label: Admitted) -> bool:
 def _places(values: pa.Array) -> np.ndarray | None:
     """Return the values as numbers (float64), or None if they are no numbers."""
     type_ = values.type
-    if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+    if pa.types.is_integer(type_) or pa.types.is_floating(type_):
+        return values.to_numpy(zero_copy_only=False).astype(np.float64)
+    if pa.types.is_decimal(type_):
         return np.array([float(value) for value in values.to_pylist()])
     return None
 
 
-def _median(codes: np.ndarray) -> float:
-    return float(np.median(codes)) if len(codes) else -1.0
+def _median(times: np.ndarray) -> float:
+    """Return the median of numbers from 0, of which each occurs so often; -1 without any."""
+    ends = np.cumsum(times)
+    total = int(ends[-1]) if len(ends) else 0
+    middle = np.searchsorted(ends, [(total - 1) // 2, total // 2], side="right")
+    return float(middle.mean()) if total else -1.0

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 
 from sfumato.expectations.shared.arrow import distinct_values
 from sfumato.expectations.shared.exact import INT64_MAX
-from sfumato.tasks.microdata.table import Column, Microdata, encode, key
+from sfumato.tasks.microdata.table import Column, Microdata, encode
+from sfumato.tasks.query.accuracy.together import RowsTogether
 
 
 def vectors(
@@ -26,17 +27,7 @@ def vectors(
     Returns:
         The vector of each published row, and of each original one (both int64).
     """
-    rows = published.num_rows
-    both = []
-    for name in columns:
-        original_values = original[name].array().cast(published[name].type)
-        values = pa.chunked_array([*published[name].chunks, original_values])
-        both.append(encode(name, "quasi-identifier", values))
-    keys, _ = key(both, rows + original.rows)
-    distinct, vector = np.unique(keys[:rows], return_inverse=True)
-    place = np.searchsorted(distinct, keys[rows:])
-    is_published = np.append(distinct, -1)[place] == keys[rows:]
-    return vector, np.where(is_published, place, -1)
+    return RowsTogether(published, original, columns).vectors
 
 
 def codes_as_published(column: Column, values: pa.ChunkedArray) -> np.ndarray:
