@@ -132,7 +132,9 @@ def targets_of(
     return (
         *targets,
         *(
-            AttackedRelease(alone, people_table, of_people, name, seen, digest=digest, shared=shared)
+            AttackedRelease(
+                alone, people_table, of_people, name, seen, digest=digest, shared=shared
+            )
             for name in facts
         ),
     )

@@ -29,7 +29,7 @@ from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
 from sfumato.tasks.microdata.table import encode
-from sfumato.tasks.query.accuracy.together import rank_together
+from sfumato.tasks.query.accuracy.vectors import rank_together
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import WAYS, fits, publish_as, rows

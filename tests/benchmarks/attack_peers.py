@@ -233,9 +233,7 @@ def _different(table: pa.Table) -> pa.Table:
 
 def _records(both: Exported) -> ComparedRecords:
     columns = {
-        name: exact_column(
-            both.shown[name].combine_chunks(), both.people[name].combine_chunks()
-        )
+        name: exact_column(both.shown[name].combine_chunks(), both.people[name].combine_chunks())
         for name in both.shown.column_names
     }
     return ComparedRecords(

@@ -34,7 +34,10 @@ WIDTHS = st.sampled_from([1, 15, 16, 17, 31, 32, 33, 48, 49, 62])
 def test_keys_are_sorted_digit_by_digit_in_the_same_order(bits, low, numbers):
     keys = low + np.array([0, 2**bits - 1, *(number % 2**bits for number in numbers)])
     expected = np.argsort(keys, kind="stable").tolist()
-    for room in (63, 4):  # where positions do not fit beside keys, keys of 48 bits are in digits too
+    for room in (
+        63,
+        4,
+    ):  # where positions do not fit beside keys, keys of 48 bits are in digits too
         with patch.object(sorting, "_MANY", 1), patch.object(sorting, "_BITS", room):
             assert stable_order(keys).tolist() == expected
 

@@ -234,7 +234,7 @@ def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
     )
     one_row = np.zeros(number, dtype=np.int64)
     one_row[vector] = np.arange(len(vector))
-    columns = [categories(*target.together.published(name)) for name in names]
+    columns = [categories(*target.together.rank_published(name)) for name in names]
     return Classes(
         group=of_class,
         people=people,

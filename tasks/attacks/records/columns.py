@@ -6,7 +6,6 @@ Distances are Gower's (A general coefficient of similarity and some of its prope
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import eq, ge, gt, le, lt, ne
 from typing import Protocol
 
 import numpy as np
@@ -14,7 +13,7 @@ import pyarrow as pa
 
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
-from sfumato.tasks.query.accuracy.together import ColumnTogether
+from sfumato.tasks.query.accuracy.vectors import ColumnTogether
 
 Span = tuple[int, int]
 """A range of numbers: the first, and the first one after it."""
@@ -183,11 +182,7 @@ class ExactColumn:
         """
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
-        way = ways[generator.integers(len(ways))]
-        met = way(np.arange(self._null + 1), cell)
-        if way not in _UNORDERED:
-            met[self._null] = False
-        return runs_of(met)
+        return _values_that_are(ways[generator.integers(len(ways))], cell, self._null)
 
     def distances(self, person: int) -> np.ndarray:
         """Return the difference of numbers as a share of their range; of other values 0 or 1."""
@@ -264,8 +259,25 @@ class Fits:
         self.values = np.where(codes < 0, admits.shape[1] - 1, codes).astype(np.int32)
 
 
-_UNORDERED = (eq, ne)
-_ORDERED = (eq, ne, gt, lt, ge, le)
+_UNORDERED = "=≠"
+_ORDERED = "=≠><≥≤"
+
+
+def _values_that_are(way: str, cell: int, null: int) -> Spans:
+    """Return the values that compare so with one of them; null is the last number, if there.
+
+    >>> _values_that_are("≠", 0, 5), _values_that_are("≥", 3, 5)
+    ([(1, 6)], [(3, 5)])
+    """
+    spans = {
+        "=": [(cell, cell + 1)],
+        "≠": [(0, cell), (cell + 1, null + 1)],
+        ">": [(cell + 1, null)],
+        "<": [(0, cell)],
+        "≥": [(cell, null)],
+        "≤": [(0, cell + 1)],
+    }
+    return [(low, high) for low, high in spans[way] if low < high]
 
 
 def _is_single(label: Admitted) -> bool:
@@ -282,7 +294,7 @@ def _places(values: pa.Array) -> np.ndarray | None:
     """Return the values as numbers (float64), or None if they are no numbers."""
     type_ = values.type
     if pa.types.is_integer(type_) or pa.types.is_floating(type_):
-        return values.to_numpy(zero_copy_only=False).astype(np.float64)
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
     if pa.types.is_decimal(type_):
         return np.array([float(value) for value in values.to_pylist()])
     return None

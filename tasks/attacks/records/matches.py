@@ -21,7 +21,6 @@ from sfumato.tasks.attacks.records.shuffled import OnlyRows, mean_share, only_ro
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.attacks.shared.beliefs import SuccessShare
 
-
 _NAME = "matches"
 
 

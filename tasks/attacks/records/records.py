@@ -22,7 +22,7 @@ from sfumato.tasks.forms.admitted_people import fitting_values
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE, labels_of
 from sfumato.tasks.microdata.grouping import common_type
-from sfumato.tasks.query.accuracy.together import RowsTogether, rank_together
+from sfumato.tasks.query.accuracy.vectors import RowsTogether, rank_together
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of
@@ -134,7 +134,9 @@ def _read_records(target: AttackedRelease) -> ComparedRecords | None:
     exact = [_exact_column(target, table, name) for name in together.names]
     group = table[GROUP_ID].to_numpy().astype(np.int64)
     own = (target.people[name].values.type for name in together.names)
-    are_alike = all(type_ == table[name].type for type_, name in zip(own, together.names, strict=True))
+    are_alike = all(
+        type_ == table[name].type for type_, name in zip(own, together.names, strict=True)
+    )
     return _make_records(target, table, exact, group, together if are_alike else None)
 
 

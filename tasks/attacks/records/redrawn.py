@@ -174,9 +174,7 @@ class RowConditions:
         surely = condition[is_new & ~by_value]
         if values is None or not by_value.any():
             return np.unique(surely)
-        key, place = _number(
-            condition[by_value] * len(values.sizes) + values.group[row[by_value]]
-        )
+        key, place = _number(condition[by_value] * len(values.sizes) + values.group[row[by_value]])
         index, group = np.divmod(key, len(values.sizes))
         own = group == values.group[self.rows[index]]
         low, high = (limits[index] for limits in self._limits_of_values)

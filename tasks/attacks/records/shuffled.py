@@ -21,6 +21,7 @@ from sfumato.tasks.attacks.records.columns import Spans
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
+_MOST_STEPS = 12  # in which values are looked for in all groups together
 _Term = tuple[int, int, int]
 """A group that could show a person: its rows, and the fewer and the more of two numbers.
 
@@ -58,7 +59,7 @@ def only_rows(published: np.ndarray, own: np.ndarray) -> np.ndarray:
     row[published[whole]] = whole
     is_other = row[published[whole]] != whole
     row[published[whole[is_other]]] = -1
-    return row[own]
+    return np.asarray(row[own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,15 +83,15 @@ class ShuffledValues:
         """Count how often groups have values (int64), given in pairs (integers, one array each)."""
         value = np.minimum(value, self._bound - 1)
         sought = group * self._bound + value
-        place = np.minimum(positions(self._in_order, sought), len(self._in_order) - 1)
+        place = np.minimum(self._places(group, value), len(self._in_order) - 1)
         is_there = self._in_order[place] == sought
         return np.where(is_there, self._run_lengths[place], 0)
 
     def draw(self, rows: np.ndarray, drawing: np.random.Generator) -> np.ndarray:
-        """Return the value of each of some rows in another shuffle, one of its own (int64)."""
+        """Return the value of each of some rows in another shuffle, one of its own (int32)."""
         group = self.group[rows]
         place = self._starts[group] + drawing.integers(self.sizes[group])
-        return np.asarray(self._in_order[place] % self._bound)
+        return np.asarray(self._cells_in_order[place])
 
     def count_between(
         self, group: np.ndarray, low: np.ndarray | int, high: np.ndarray | int
@@ -99,16 +100,33 @@ class ShuffledValues:
 
         Ends may be above all values of rows.
         """
-        return self._below(group, high) - self._below(group, low)
+        return np.asarray(self._count_below(group, high) - self._count_below(group, low))
 
-    def _below(self, group: np.ndarray, value: np.ndarray | int) -> np.ndarray:
+    def _count_below(self, group: np.ndarray, value: np.ndarray | int) -> np.ndarray:
         """Count the values of groups below an end (int64); most ends are below all, or above."""
         value = np.broadcast_to(value, group.shape)
         below = np.where(value <= 0, 0, self.sizes[group])
         some = np.flatnonzero((value > 0) & (value < self._bound - 1))
-        sought = group[some] * self._bound + value[some]
-        below[some] = np.searchsorted(self._in_order, sought) - self._starts[group[some]]
+        below[some] = self._places(group[some], value[some]) - self._starts[group[some]]
         return below
+
+    def _places(self, group: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Return where values are, or would be inserted first, among those of groups (int64).
+
+        Values below the bound are looked for in all groups together, which are small and so near.
+        """
+        sizes, place = self.sizes[group], self._starts[group]
+        bits = int(sizes.max(initial=0)).bit_length()
+        if bits > _MOST_STEPS:
+            return positions(self._in_order, group * self._bound + value)
+        end, last = place + sizes, len(self._in_order) - 1
+        narrow, cells = value.astype(np.int32), self._cells_in_order
+        for bit in reversed(range(bits)):
+            tested = place + ((1 << bit) - 1)
+            is_below = cells.take(np.minimum(tested, last)) < narrow
+            is_below &= tested < end
+            place += is_below.astype(np.int64) << bit
+        return np.asarray(place)
 
     @cached_property
     def _bound(self) -> int:
@@ -120,12 +138,17 @@ class ShuffledValues:
         return np.asarray(np.sort(self.group * self._bound + self.cells))
 
     @cached_property
+    def _cells_in_order(self) -> np.ndarray:
+        """The values of all groups, ascending in each (int32)."""
+        return (self._in_order % self._bound).astype(np.int32)
+
+    @cached_property
     def _starts(self) -> np.ndarray:
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
     @cached_property
     def _run_lengths(self) -> np.ndarray:
-        """How often the value at each place occurs in its group, where it is the first (int64)."""
+        """The rows with the value at each place, of its group, where it is the first (int64)."""
         first = starts(self._in_order)
         times = np.zeros(len(self._in_order), dtype=np.int64)
         times[first] = lengths(first, len(times))
@@ -175,14 +198,16 @@ class ShuffledValues:
             rows = self.only_rows(only_rows(published, own), value)
         people = self._count_by_only_rows(rows)
         some = np.flatnonzero(rows.row < 0)
-        return _share_shown(people + self._count_others(published, own[some], value[some]), everyone)
+        return _share_shown(
+            people + self._count_others(published, own[some], value[some]), everyone
+        )
 
     def _count_by_only_rows(self, rows: OnlyRows) -> Counter[_Terms]:
         """Count the people whose only row could show them by the same term."""
-        shown = np.flatnonzero(rows.times)
-        times = rows.times[shown]
+        some = np.flatnonzero(rows.times)
+        times = rows.times[some]
         bound = int(times.max(initial=0)) + 1
-        size = self.sizes[self.group[rows.row[shown]]]
+        size = self.sizes[self.group[rows.row[some]]]
         keys, number = tally(size * bound + times, (int(size.max(initial=0)) + 1) * bound)
         terms = zip(*(each.tolist() for each in (*np.divmod(keys, bound), number)), strict=True)
         return Counter({((size, 1, many),): people for size, many, people in terms})

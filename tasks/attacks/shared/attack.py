@@ -13,7 +13,7 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.shared.margins import Margin
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.together import RowsTogether
+from sfumato.tasks.query.accuracy.vectors import RowsTogether
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.people import WhoseRows
