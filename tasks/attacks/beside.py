@@ -7,6 +7,7 @@ reader of single lines knows more than the groups show.
 import numpy as np
 import pyarrow.compute as pc
 
+from sfumato.expectations.shared.sorting import positions
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
@@ -31,7 +32,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
     group = table[GROUP_ID].to_numpy()[row]
     place = counts.group * counts.values + counts.value
-    entry = np.searchsorted(place, group * counts.values + own)
+    entry = positions(place, group * counts.values + own)
     chance = counts.count[entry] / counts.sizes[group]
     return (
         Score(
@@ -47,9 +48,9 @@ def _unique_rows(vector: np.ndarray, of_people: np.ndarray) -> tuple[np.ndarray,
     has_row = np.flatnonzero(of_people >= 0)
     number = int(max(vector.max(initial=-1), of_people.max(initial=-1))) + 1
     is_once, place = np.ones(number, dtype=bool), []
-    for positions, vectors in ((np.arange(len(vector)), vector), (has_row, of_people[has_row])):
+    for rows, vectors in ((np.arange(len(vector)), vector), (has_row, of_people[has_row])):
         is_once &= np.bincount(vectors, minlength=number) == 1
         last = np.zeros(number, dtype=np.int64)
-        last[vectors] = positions
+        last[vectors] = rows
         place.append(last)
     return place[0][is_once], place[1][is_once]

@@ -215,7 +215,8 @@ class LabelColumn:
 
     def __init__(self, labels: Sequence[Admitted], cells: np.ndarray, people: "Fits") -> None:
         """Take the labels, each row's label (int32), and the people whom labels admit."""
-        self.cells, self.values, self._shown = cells, people.values, np.unique(cells)
+        self.cells, self.values = cells, people.values
+        self._shown = np.flatnonzero(np.bincount(cells))
         self._admits = people.admits
         alone = np.array([_is_single(label) for label in labels])
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)

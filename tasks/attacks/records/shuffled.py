@@ -54,8 +54,10 @@ def only_rows(published: np.ndarray, own: np.ndarray) -> np.ndarray:
             (int64).
         own: the quasi-identifiers of each person in the same numbers (int64).
     """
-    row = np.full(1 + max(int(published.max()), int(own.max(initial=-1))), -1, dtype=np.int64)
     whole = np.flatnonzero(published >= 0)
+    if not len(whole):
+        return np.full(len(own), -1)
+    row = np.full(1 + max(int(published.max()), int(own.max(initial=-1))), -1, dtype=np.int64)
     row[published[whole]] = whole
     is_other = row[published[whole]] != whole
     row[published[whole[is_other]]] = -1
