@@ -2,7 +2,8 @@
 
 `np.sort` of int64 takes a tenth of the time of a stable `np.argsort`, and a hundredth of that in
 which `np.unique` hashes a million different values. Narrow integers are sorted in half the time of
-wide ones; if there are few different ones, a table of them all is faster still.
+wide ones; if there are few different ones, a table of them all is faster still. NumPy sorts keys of
+16 bits by their digits: a million of them in a fifth of the time of `np.sort` of int64.
 """
 
 import numpy as np
@@ -11,12 +12,16 @@ _NARROW = 2**31  # what is below fits into 32 bits
 _TABLE = 2**22  # cells of a table that stays near the processor
 _SPARSE = 2  # cells of a table for each number that is counted
 _BITS = 63  # of a non-negative int64
+_DIGIT = 16  # bits of keys that NumPy sorts by digits
+_DIGITS, _MOST_DIGITS = 2, 3  # by which keys are sorted faster than packed, or than by comparisons
+_MANY = 2_000  # fewer keys are packed as fast
 
 
 def stable_order(keys: np.ndarray) -> np.ndarray:
     """Return positions (int64) that sort keys of one dimension; equal keys keep their order.
 
-    Signed integers are packed with their positions where both fit into an int64.
+    Signed integers in a small range are sorted digit by digit. Others are packed with their
+    positions where both fit into an int64.
 
     >>> stable_order(np.array([3, 1, 3, 0]))
     array([3, 1, 0, 2])
@@ -26,7 +31,11 @@ def stable_order(keys: np.ndarray) -> np.ndarray:
     if is_ascending(keys):  # a hundredth of the time of a sort
         return np.arange(len(keys))
     low, high, bits = int(keys.min()), int(keys.max()), (len(keys) - 1).bit_length()
-    if (high - low).bit_length() + bits > _BITS:
+    wide = (high - low).bit_length()
+    is_packable = wide + bits <= _BITS
+    if len(keys) >= _MANY and wide <= _DIGIT * (_DIGITS if is_packable else _MOST_DIGITS):
+        return _order_by_digits(keys, low, wide)
+    if not is_packable:
         return np.argsort(keys, kind="stable")
     packed = keys.astype(np.int64) - low
     packed <<= bits
@@ -34,6 +43,16 @@ def stable_order(keys: np.ndarray) -> np.ndarray:
     packed.sort()
     packed &= (1 << bits) - 1
     return packed
+
+
+def _order_by_digits(keys: np.ndarray, low: int, bits: int) -> np.ndarray:
+    """Return positions (int64) that sort keys, which differ from the lowest by so many bits."""
+    wide = keys.astype(np.int64) - low
+    order = np.argsort(wide.astype(np.uint16), kind="stable")
+    for shift in range(_DIGIT, bits, _DIGIT):
+        digit = (wide >> shift).astype(np.uint16)
+        order = order[np.argsort(digit[order], kind="stable")]
+    return order
 
 
 def is_ascending(keys: np.ndarray) -> bool:
@@ -75,7 +94,7 @@ def positions(ordered: np.ndarray, numbers: np.ndarray) -> np.ndarray:
     >>> positions(np.array([1, 3, 3, 5]), np.array([3, 0, 6]))
     array([1, 0, 4])
     """
-    order = np.argsort(numbers)
+    order = stable_order(numbers)
     places = np.empty(len(numbers), dtype=np.int64)
     places[order] = np.searchsorted(ordered, numbers[order])
     return places

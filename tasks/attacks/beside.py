@@ -7,6 +7,7 @@ reader of single lines knows more than the groups show.
 import numpy as np
 import pyarrow.compute as pc
 
+from sfumato.expectations.shared.sorting import positions
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
@@ -31,7 +32,7 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     )
     group = table[GROUP_ID].to_numpy()[row]
     place = counts.group * counts.values + counts.value
-    entry = np.searchsorted(place, group * counts.values + own)
+    entry = positions(place, group * counts.values + own)
     chance = counts.count[entry] / counts.sizes[group]
     return (
         Score(
@@ -44,12 +45,12 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
 
 def _unique_rows(vector: np.ndarray, of_people: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the rows with a unique vector, and the people whom they are about (int64, int64)."""
-    has_row = of_people >= 0
+    has_row = np.flatnonzero(of_people >= 0)
     number = int(max(vector.max(initial=-1), of_people.max(initial=-1))) + 1
-    rows = np.bincount(vector, minlength=number)
-    people = np.bincount(of_people[has_row], minlength=number)
-    alone = (rows == 1) & (people == 1)
-    own_vector = np.where(has_row, of_people, 0)  # people without a row are dropped below
-    row, person = (np.flatnonzero(alone[vectors]) for vectors in (vector, own_vector))
-    person = person[has_row[person]]
-    return row[np.argsort(vector[row])], person[np.argsort(of_people[person])]
+    is_once, place = np.ones(number, dtype=bool), []
+    for rows, vectors in ((np.arange(len(vector)), vector), (has_row, of_people[has_row])):
+        is_once &= np.bincount(vectors, minlength=number) == 1
+        last = np.zeros(number, dtype=np.int64)
+        last[vectors] = rows
+        place.append(last)
+    return place[0][is_once], place[1][is_once]

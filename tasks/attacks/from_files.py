@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from sfumato.expectations.groups.counts import Counts
-from sfumato.expectations.shared.sorting import starts
+from sfumato.expectations.shared.sorting import sort, stable_order, starts
 from sfumato.tasks.attacks.group import (
     background,
     homogeneity,
@@ -64,7 +64,7 @@ def deal(counts: Counts) -> Counts:
     rows = counts.count.astype(np.int64)
     group = np.repeat(counts.group, rows)
     value = np.repeat(counts.value, rows)[shuffle_numbers(len(group))]
-    place = np.sort(group * counts.values + value)
+    place = sort(group * counts.values + value, len(counts.sizes) * counts.values)
     first = starts(place)
     group, value = np.divmod(place[first], counts.values)
     return replace(counts, group=group, value=value, count=np.diff(np.append(first, len(place))))
@@ -79,7 +79,16 @@ def shuffle_numbers(number: int) -> np.ndarray:
     mixed = np.arange(1, number + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in _MIXED:
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
-    return np.argsort(mixed ^ (mixed >> np.uint64(31)))
+    mixed ^= mixed >> np.uint64(31)
+    high = (mixed >> np.uint64(32)).astype(np.int64)  # nearly all differ, and are sorted by digits
+    order = stable_order(high)
+    high = high[order]
+    is_tied = np.zeros(number, dtype=bool)
+    is_tied[1:] = high[1:] == high[:-1]
+    is_tied[:-1] |= is_tied[1:]
+    tied = order[is_tied]
+    order[is_tied] = tied[np.argsort(mixed[tied])]
+    return order
 
 
 def _with_dealt_values(target: AttackedRelease) -> AttackedRelease:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from sfumato.tasks.attacks import beside
 from sfumato.tasks.attacks.declared import Bar
@@ -28,6 +29,7 @@ from sfumato.tasks.attacks.shared.beliefs import LimitedFigures
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
 from sfumato.tasks.query.question.ways import facts_of
+from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.terms import Declared
 
@@ -114,8 +116,9 @@ def targets_of(
     Facts of people beside related rows are attacked as sensitive columns of people alone.
     """
     named, facts = declared.names_with_roles("sensitive") or [""], facts_of(declared)
+    seen, shared = SeenGroups(declared, tables), dict[str, Any]()
     targets = [
-        AttackedRelease(declared, tables, people, name, whose=whose, digest=digest)
+        AttackedRelease(declared, tables, people, name, seen, whose, digest, shared=shared)
         for name in named
         if name not in facts
     ]
@@ -124,10 +127,16 @@ def targets_of(
     from sfumato.tasks.query.question.facts import people_alone, tables_alone
 
     alone, of_people = people_alone(declared), replace(people, related=None)
-    people_table = tables_alone(tables, declared.form)
+    people_table, shared = tables_alone(tables, declared.form), dict[str, Any]()
+    seen = SeenGroups(alone, people_table)
     return (
         *targets,
-        *(AttackedRelease(alone, people_table, of_people, name, digest=digest) for name in facts),
+        *(
+            AttackedRelease(
+                alone, people_table, of_people, name, seen, digest=digest, shared=shared
+            )
+            for name in facts
+        ),
     )
 
 

@@ -28,6 +28,8 @@ from sfumato.tasks.attacks.records.nearest import some_people, upper_limit
 from sfumato.tasks.attacks.records.records import ComparedRecords
 from sfumato.tasks.attacks.shared.attack import AttackedRelease
 from sfumato.tasks.forms.labels import Anything, Between, ListedValues
+from sfumato.tasks.microdata.table import encode
+from sfumato.tasks.query.accuracy.vectors import rank_together
 from sfumato.tasks.terms.opened import open_release
 from sfumato.tasks.terms.tables import read_tables
 from tests.attacks.test_linkage import WAYS, fits, publish_as, rows
@@ -37,11 +39,17 @@ AGE, TOWN, WAGE = (st.integers(0, 3), st.sampled_from("ab") | st.none(), st.inte
 TABLE = st.lists(st.tuples(AGE, TOWN, WAGE), min_size=2, max_size=9)
 
 
+def exact_column(published, people):
+    """A column of published values, and those of people, of one type."""
+    own = encode("", "sensitive", people)
+    return ExactColumn(rank_together(published, own, published.type), len(published))
+
+
 def target(rows, people, group=None):
     """Records, (age, town, wage) each, whose wages stay where they are, or are in some group."""
     types = pa.int64(), pa.string(), pa.int64()
     columns = [
-        ExactColumn(pa.array(a, type_), pa.array(b, type_))
+        exact_column(pa.array(a, type_), pa.array(b, type_))
         for a, b, type_ in zip(
             *(zip(*table_rows, strict=True) for table_rows in (rows, people)), types, strict=True
         )
@@ -191,15 +199,15 @@ def test_the_nearest_records_are_those_of_a_search_one_by_one(data):
 def test_numbers_are_inferred_about_as_they_are():
     values = pa.array([Decimal("100.0"), Decimal("-100.0"), None])
     people = pa.array([Decimal("105.0"), Decimal("105.1"), Decimal("-95.0"), None])
-    column = ExactColumn(values, people)
+    column = exact_column(values, people)
     hits = [column.are_right(person, 0.05)[column.cells].tolist() for person in range(4)]
     assert hits == [[True, False, False], [False] * 3, [False, True, False], [False, False, True]]
 
 
 def test_whoever_is_like_a_row():
-    column = ExactColumn(pa.array([1, 2, 3, None]), pa.array([0, 1, 2, 3, 4, None]))
+    column = exact_column(pa.array([1, 2, 3, None]), pa.array([0, 1, 2, 3, 4, None]))
     assert people_like(column) == [[0, 1], [0, 1, 2], [3, 4], [5]]
-    texts = ExactColumn(pa.array(["a", "b", None]), pa.array(["b", None, "c"]))
+    texts = exact_column(pa.array(["a", "b", None]), pa.array(["b", None, "c"]))
     assert people_like(texts) == [[], [0], [1]]
 
 

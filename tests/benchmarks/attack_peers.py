@@ -22,10 +22,10 @@ import pyarrow.csv
 
 from sfumato.tasks.attacks.linking.people_of_groups import group_of_people
 from sfumato.tasks.attacks.records import matches, nearest, singling_out
-from sfumato.tasks.attacks.records.columns import ExactColumn
 from sfumato.tasks.attacks.records.records import ComparedRecords, compared_records
 from sfumato.tasks.attacks.shared.attack import AttackedRelease, Score
 from sfumato.tasks.microdata.table import encode, key
+from tests.attacks.test_records import exact_column
 from tests.benchmarks.attacked_draws import publish_spec, targets_of_release
 from tests.benchmarks.attacked_specs import SPECS
 from tests.benchmarks.peers import Peer
@@ -233,7 +233,7 @@ def _different(table: pa.Table) -> pa.Table:
 
 def _records(both: Exported) -> ComparedRecords:
     columns = {
-        name: ExactColumn(both.shown[name].combine_chunks(), both.people[name].combine_chunks())
+        name: exact_column(both.shown[name].combine_chunks(), both.people[name].combine_chunks())
         for name in both.shown.column_names
     }
     return ComparedRecords(

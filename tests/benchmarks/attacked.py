@@ -2,7 +2,7 @@
 
 Once with bars on what is heaviest, and once without, where samples are learned from. A release is
 all of its stages, from reading the source to the published version, without evaluation; making and
-judging the candidate are told apart.
+judging the candidate are told apart. Attacks that take a hundredth of the release are named.
 """
 
 import tempfile
@@ -17,9 +17,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 
+from sfumato.tasks.attacks.registry import attacks_on
 from sfumato.tasks.microdata.table import load, operating_system
 from sfumato.tasks.publication.publish import publish
-from sfumato.tasks.stages.attack import attack_candidate
+from sfumato.tasks.stages.attack import _targets, attack_candidate
 from sfumato.tasks.stages.deidentify import identity
 from sfumato.tasks.stages.validate import assess_candidate, seal_candidate, sealed_candidate
 from tests.lines import TIME, prepare
@@ -54,10 +55,11 @@ def main(rows: int = ROWS) -> None:
             with tempfile.TemporaryDirectory() as folder, patch.dict("os.environ") as environment:
                 environment["SFUMATO_WORK"] = f"{folder}/work"
                 making, attacking, release = _seconds(Path(folder), number, bars)
+                longest = _longest(Path(folder) / "run", release / 100)
             print(
                 f"attack of {number:,} rows {words}: {attacking:.1f} s of CPU, "
                 f"{attacking / release:.2f} of the release without it, "
-                f"{attacking / making:.2f} of making and judging",
+                f"{attacking / making:.2f} of making and judging ({longest})",
                 flush=True,
             )
 
@@ -76,6 +78,18 @@ def _seconds(place: Path, rows: int, bars: Mapping[str, Any]) -> tuple[float, fl
     publish(resolved.line, sealed_candidate(run / "candidate"), whose, TIME)
     published = time.process_time() - attacked
     return made - begun, attacked - made, made - begun + published
+
+
+def _longest(run: Path, least: float) -> str:
+    """The attacks without bars that take so many CPU seconds, in words."""
+    (target,) = _targets(run / "candidate", load(run / "deidentified"))
+    seconds = {}
+    for name, attack in attacks_on(target).items():
+        begun = time.process_time()
+        attack(target)
+        seconds[name] = time.process_time() - begun
+    named = sorted(seconds, key=seconds.__getitem__, reverse=True)
+    return ", ".join(f"{name} {seconds[name]:.2f} s" for name in named if seconds[name] >= least)
 
 
 def _candidate(spec: Path, run: Path):

@@ -1,11 +1,14 @@
 """Orders of arrays are those of NumPy, whatever way they are come by."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from sfumato.expectations.shared import sorting
 from sfumato.expectations.shared.sorting import count_common, distinct, positions, stable_order
 
 KEYS = st.one_of(
@@ -22,6 +25,27 @@ def test_the_order_is_that_of_a_stable_sort(keys):
     before = keys.copy()
     assert stable_order(keys).tolist() == np.argsort(keys, kind="stable").tolist()
     assert keys.tolist() == before.tolist()
+
+
+WIDTHS = st.sampled_from([1, 15, 16, 17, 31, 32, 33, 48, 49, 62])
+
+
+@given(WIDTHS, st.integers(-(2**61), 2**61), st.lists(st.integers(0), min_size=1, max_size=30))
+def test_keys_are_sorted_digit_by_digit_in_the_same_order(bits, low, numbers):
+    keys = low + np.array([0, 2**bits - 1, *(number % 2**bits for number in numbers)])
+    expected = np.argsort(keys, kind="stable").tolist()
+    for room in (
+        63,
+        4,
+    ):  # where positions do not fit beside keys, keys of 48 bits are in digits too
+        with patch.object(sorting, "_MANY", 1), patch.object(sorting, "_BITS", room):
+            assert stable_order(keys).tolist() == expected
+
+
+def test_many_keys_are_sorted_as_few_are():
+    keys = np.random.default_rng(1).integers(-40_000, 40_000, 5_000)
+    for narrow in (np.int32, np.int64):
+        assert (stable_order(keys.astype(narrow)) == np.argsort(keys, kind="stable")).all()
 
 
 @given(KEYS)

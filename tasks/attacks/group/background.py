@@ -21,15 +21,25 @@ def attack(target: AttackedRelease) -> tuple[Score, ...]:
     counts = target.groups()
     if counts is None or not len(counts.sizes):
         return ()
-    alone = rule_out(counts, 0).share_above(1.0)
+    alone = share_certain(counts, 0)
     return tuple(
         Score(
             f"own value certain once {number} other{'s' if number > 1 else ''} can be ruled out",
-            rule_out(counts, number).share_above(1.0),
+            share_certain(counts, number),
             {"from the group alone": alone},
         )
         for number in _RULED_OUT
     )
+
+
+def share_certain(counts: Counts, ruled_out: int) -> float:
+    """Return the share of people whose own value is certain once others are ruled out.
+
+    It is that of `rule_out` with a belief of 1: these are the people of groups that have at most
+    so many other values.
+    """
+    is_certain = counts.distinct <= ruled_out + 1
+    return int(counts.sizes[is_certain].sum()) / int(counts.sizes.sum())
 
 
 def beliefs(target: AttackedRelease, ruled_out: int) -> OwnValueBeliefs | None:

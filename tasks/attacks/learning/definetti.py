@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from sfumato.expectations.groups.counts import Counts
+from sfumato.expectations.groups.ranks import categories
 from sfumato.expectations.shared.sorting import tally
 from sfumato.tasks.attacks.learning.classes import (
     Classes,
@@ -214,16 +215,17 @@ def learn(classes: Classes, groups: np.ndarray | None = None, last: int = 0) -> 
 
 def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
     """Return the classes of people, or None if there are too many pairs."""
-    table = target.tables[relations(target.declared).rows]
-    names = target.declared.names_with_roles("quasi-identifier")
+    if target.together.has_more_vectors_than(_MOST // counts.values):
+        return None
+    table, names = target.together.table, target.together.names
     vector, _ = target.vectors()
     number = int(vector.max()) + 1
     group = table[GROUP_ID].to_numpy().astype(np.int64)
-    pair, people = np.unique(group * number + vector, return_counts=True)
+    pair, people = tally(group * number + vector, len(counts.sizes) * number)
     # one class for each group and vector that occur together, then one pair for each of its values
     of_class = pair // number
     shown_values = counts.distinct[of_class]
-    if max(int(shown_values.sum()), number * counts.values) > _MOST:
+    if int(shown_values.sum()) > _MOST:
         return None
     pair_class = np.repeat(np.arange(len(pair)), shown_values)
     entry = (
@@ -232,10 +234,10 @@ def _classes(target: AttackedRelease, counts: Counts) -> Classes | None:
     )
     one_row = np.zeros(number, dtype=np.int64)
     one_row[vector] = np.arange(len(vector))
-    columns = [encode(name, "quasi-identifier", table[name]).category() for name in names]
+    columns = [categories(*target.together.rank_published(name)) for name in names]
     return Classes(
         group=of_class,
-        people=people.astype(np.int64),
+        people=people,
         vector=pair % number,
         codes=np.stack([codes[one_row] for codes, _ in columns], axis=1).astype(np.int64),
         sizes=tuple(size for _, size in columns),

@@ -6,15 +6,14 @@ Distances are Gower's (A general coefficient of similarity and some of its prope
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from operator import eq, ge, gt, le, lt, ne
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.expectations.groups.ranks import rank
 from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.forms.labels import Admitted, Between, ListedValues
+from sfumato.tasks.query.accuracy.vectors import ColumnTogether
 
 Span = tuple[int, int]
 """A range of numbers: the first, and the first one after it."""
@@ -142,17 +141,17 @@ class ComparedColumn(Protocol):
 class ExactColumn:
     """A column published as it is: cells are values, numbered in ascending order, null last."""
 
-    def __init__(self, published: pa.Array, people: pa.Array) -> None:
-        """Take the published values and those of people, of one type."""
-        distinct, codes = rank(pa.chunked_array([published, people]))
+    def __init__(self, together: ColumnTogether, rows: int) -> None:
+        """Take the published values of so many rows, and those of people."""
+        distinct, codes = together.values, together.codes
         narrow = np.int16 if len(distinct) < np.iinfo(np.int16).max else np.int32
         number: np.ndarray = np.where(codes < 0, len(distinct), codes).astype(narrow)
-        self.cells, self.values = number[: len(published)], number[len(published) :]
+        self.cells, self.values = number[:rows], number[rows:]
         self.single = self.cells
         self._null, self._place = len(distinct), _places(distinct)
         self._times = np.bincount(self.cells, minlength=self._null + 1)
         self._shown = np.flatnonzero(self._times)
-        self._median = _median(self.cells[self.cells < self._null])
+        self._median = _median(self._times[: self._null])
 
     @cached_property
     def placed_people(self) -> PlacedNumbers:
@@ -183,11 +182,7 @@ class ExactColumn:
         """
         cell = int(generator.choice(self._shown))
         ways = _UNORDERED if self._place is None or cell == self._null else _ORDERED
-        way = ways[generator.integers(len(ways))]
-        met = way(np.arange(self._null + 1), cell)
-        if way not in _UNORDERED:
-            met[self._null] = False
-        return runs_of(met)
+        return _values_that_are(ways[generator.integers(len(ways))], cell, self._null)
 
     def distances(self, person: int) -> np.ndarray:
         """Return the difference of numbers as a share of their range; of other values 0 or 1."""
@@ -220,11 +215,12 @@ class LabelColumn:
 
     def __init__(self, labels: Sequence[Admitted], cells: np.ndarray, people: "Fits") -> None:
         """Take the labels, each row's label (int32), and the people whom labels admit."""
-        self.cells, self.values, self._shown = cells, people.values, np.unique(cells)
+        self.cells, self.values = cells, people.values
+        self._shown = np.flatnonzero(np.bincount(cells))
         self._admits = people.admits
         alone = np.array([_is_single(label) for label in labels])
         first = np.where(alone & self._admits.any(axis=1), self._admits.argmax(axis=1), -1)
-        self.single = first[cells]
+        self.single = first.astype(np.int32)[cells]
 
     @cached_property
     def placed_people(self) -> PlacedNumbers:
@@ -264,8 +260,25 @@ class Fits:
         self.values = np.where(codes < 0, admits.shape[1] - 1, codes).astype(np.int32)
 
 
-_UNORDERED = (eq, ne)
-_ORDERED = (eq, ne, gt, lt, ge, le)
+_UNORDERED = "=≠"
+_ORDERED = "=≠><≥≤"
+
+
+def _values_that_are(way: str, cell: int, null: int) -> Spans:
+    """Return the values that compare so with one of them; null is the last number, if there.
+
+    >>> _values_that_are("≠", 0, 5), _values_that_are("≥", 3, 5)
+    ([(1, 6)], [(3, 5)])
+    """
+    spans = {
+        "=": [(cell, cell + 1)],
+        "≠": [(0, cell), (cell + 1, null + 1)],
+        ">": [(cell + 1, null)],
+        "<": [(0, cell)],
+        "≥": [(cell, null)],
+        "≤": [(0, cell + 1)],
+    }
+    return [(low, high) for low, high in spans[way] if low < high]
 
 
 def _is_single(label: Admitted) -> bool:
@@ -281,10 +294,16 @@ def _is_single(label: Admitted) -> bool:
 def _places(values: pa.Array) -> np.ndarray | None:
     """Return the values as numbers (float64), or None if they are no numbers."""
     type_ = values.type
-    if pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_):
+    if pa.types.is_integer(type_) or pa.types.is_floating(type_):
+        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if pa.types.is_decimal(type_):
         return np.array([float(value) for value in values.to_pylist()])
     return None
 
 
-def _median(codes: np.ndarray) -> float:
-    return float(np.median(codes)) if len(codes) else -1.0
+def _median(times: np.ndarray) -> float:
+    """Return the median of numbers from 0, of which each occurs so often; -1 without any."""
+    ends = np.cumsum(times)
+    total = int(ends[-1]) if len(ends) else 0
+    middle = np.searchsorted(ends, [(total - 1) // 2, total // 2], side="right")
+    return float(middle.mean()) if total else -1.0

@@ -9,13 +9,15 @@ its rows if values are shuffled. Shares are expected shares.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import chain
 from math import ceil
 from typing import Any, Self
 
 import numpy as np
 
-from sfumato.expectations.groups.counting import pack
+from sfumato.expectations.groups.counting import dense, pack
+from sfumato.expectations.shared.sorting import stable_order
 from sfumato.tasks.attacks.records.columns import ComparedColumn, PlacedNumbers, runs_of
 from sfumato.tasks.attacks.records.records import (
     ComparedRecords,
@@ -160,7 +162,7 @@ class HalfRecords:
     Attributes:
         columns: the columns.
         placed: the different records by their cells, by column.
-        record: the number of the different record of each row (int32).
+        record: the number of the different record of each row (int64).
         times: the number of rows with each different record (int64).
     """
 
@@ -174,11 +176,32 @@ class HalfRecords:
         """Make the different records of some columns."""
         every = [column.cells.astype(np.int64) for column in columns]
         key, _ = pack(every, [int(cells.max()) + 1 for cells in every])
-        _, first, record, times = np.unique(
-            key, return_index=True, return_inverse=True, return_counts=True
-        )
-        placed = [PlacedNumbers(column.cells[first]) for column in columns]
-        return cls(columns, placed, record.astype(np.int32), times)
+        record, number = dense(key)
+        some_row = np.empty(number, dtype=np.int64)
+        some_row[record] = np.arange(len(record))
+        placed = [PlacedNumbers(column.cells[some_row]) for column in columns]
+        return cls(columns, placed, record, np.bincount(record))
+
+    @cached_property
+    def _order(self) -> np.ndarray:
+        """The rows in the order of their records (int64)."""
+        return stable_order(self.record)
+
+    @cached_property
+    def _ends(self) -> np.ndarray:
+        return np.cumsum(self.times)
+
+    def list_rows(self, records: np.ndarray) -> np.ndarray:
+        """Return the rows that have one of some records (int64, in the order of these)."""
+        times = self.times[records]
+        shift = self._ends[records] - np.cumsum(times)
+        return np.asarray(self._order[np.arange(times.sum()) + np.repeat(shift, times)])
+
+    def is_among(self, rows: np.ndarray, records: np.ndarray) -> np.ndarray:
+        """Decide which of some rows have one of some records (bool)."""
+        table = np.zeros(len(self.times), dtype=bool)
+        table[records] = True
+        return np.asarray(table.take(self.record[rows]))
 
     def distances(self, person: int) -> Sequence[np.ndarray]:
         """Return the distances of cells from a person, by column (float64)."""
@@ -209,9 +232,9 @@ def _chances(
 def _rows_of_all(
     halves: Sequence[HalfRecords], near: Sequence[np.ndarray], ways: Sequence[int]
 ) -> np.ndarray:
-    """Return the rows that have one of some records in each half (int64, ascending).
+    """Return the rows that have one of some records in each half (int64, in no order).
 
-    The half with the fewest such rows is searched, and the other is tested on these alone.
+    The half with the fewest such rows lists them, and the other is tested on these alone.
 
     Args:
         halves: at least one.
@@ -219,17 +242,10 @@ def _rows_of_all(
         ways: the number of rows with such a record in each half.
     """
     first, *others = sorted(range(len(halves)), key=ways.__getitem__)
-    rows = np.flatnonzero(_is_among(near[first], halves[first].record, len(halves[first].times)))
+    rows = halves[first].list_rows(near[first])
     for half, some in ((halves[index], near[index]) for index in others):
-        rows = rows[_is_among(some, half.record[rows], len(half.times))]
+        rows = rows[half.is_among(rows, some)]
     return rows
-
-
-def _is_among(some: np.ndarray, records: np.ndarray, number: int) -> np.ndarray:
-    """Decide which records are among some of the records below a number (bool)."""
-    table = np.zeros(number, dtype=bool)
-    table[some] = True
-    return table.take(records)
 
 
 def nearest_records(

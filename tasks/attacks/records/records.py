@@ -22,6 +22,7 @@ from sfumato.tasks.forms.admitted_people import fitting_values
 from sfumato.tasks.forms.optional import reader_for
 from sfumato.tasks.forms.recoded import TABLE, labels_of
 from sfumato.tasks.microdata.grouping import common_type
+from sfumato.tasks.query.accuracy.vectors import RowsTogether, rank_together
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.schema.names import GROUP_ID
 from sfumato.tasks.terms.tables import form_of
@@ -43,6 +44,7 @@ class ComparedRecords:
         group: the group of each record within which sensitive values were shuffled (int64, from 0).
             With labels, a group is the records with the same quasi-identifiers.
         are_groups_alike: whether the records of a group surely have the same quasi-identifiers.
+        together: the records and people, compared, if the quasi-identifiers are compared there.
     """
 
     quasi_identifiers: tuple[ComparedColumn, ...]
@@ -51,6 +53,7 @@ class ComparedRecords:
     people: int
     group: np.ndarray
     are_groups_alike: bool = False
+    together: RowsTogether | None = None
 
     @property
     def columns(self) -> tuple[ComparedColumn, ...]:
@@ -81,14 +84,16 @@ class ComparedRecords:
         Rows and people with equal quasi-identifiers have equal numbers; that of a row is -1 if one
         of its cells admits several values.
         """
+        if self.together is not None:
+            return self.together.numbers[: self.rows], self.together.numbers[self.rows :]
         columns = self.quasi_identifiers
-        both = [np.concatenate([column.single, column.values]) for column in columns]
-        key, _ = pack(
-            [np.maximum(values, 0) for values in both], [int(values.max()) + 1 for values in both]
-        )
+        whole = np.flatnonzero(np.all([column.single >= 0 for column in columns], axis=0))
+        both = [np.concatenate([column.single[whole], column.values]) for column in columns]
+        key, _ = pack(both, [int(values.max(initial=0)) + 1 for values in both])
         numbers, _ = dense(key)
-        is_whole = np.all([column.single >= 0 for column in columns], axis=0)
-        return np.where(is_whole, numbers[: self.rows], -1), numbers[self.rows :]
+        of_rows = np.full(self.rows, -1, dtype=np.int64)
+        of_rows[whole] = numbers[: len(whole)]
+        return of_rows, numbers[len(whole) :]
 
     @cached_property
     def shuffled_values(self) -> ShuffledValues | None:
@@ -125,11 +130,14 @@ def _read_records(target: AttackedRelease) -> ComparedRecords | None:
         return _make_records(target, target.tables[TABLE], labels, _groups_of_labels(labels))
     if declared.form.shows != "rows" or declared.form.values_apart:
         return None
-    table = target.tables[relations(declared).rows]
-    exact = [
-        _exact_column(target, table, name) for name in declared.names_with_roles("quasi-identifier")
-    ]
-    return _make_records(target, table, exact, table[GROUP_ID].to_numpy().astype(np.int64))
+    table, together = target.tables[relations(declared).rows], target.together
+    exact = [_exact_column(target, table, name) for name in together.names]
+    group = table[GROUP_ID].to_numpy().astype(np.int64)
+    own = (target.people[name].values.type for name in together.names)
+    are_alike = all(
+        type_ == table[name].type for type_, name in zip(own, together.names, strict=True)
+    )
+    return _make_records(target, table, exact, group, together if are_alike else None)
 
 
 def _make_records(
@@ -137,6 +145,7 @@ def _make_records(
     table: pa.Table,
     quasi_identifiers: Sequence[ComparedColumn | None],
     group: np.ndarray,
+    together: RowsTogether | None = None,
 ) -> ComparedRecords | None:
     sensitive_name = target.sensitive
     sensitive = _exact_column(target, table, sensitive_name) if sensitive_name else None
@@ -144,8 +153,8 @@ def _make_records(
     lacking = len(there) < len(quasi_identifiers) or (sensitive_name and sensitive is None)
     if not there or lacking or not table.num_rows:
         return None
-    rows, people = table.num_rows, target.people.rows
-    return ComparedRecords(there, sensitive, rows, people, group, target.declared.is_recoded)
+    rows, people, is_recoded = table.num_rows, target.people.rows, target.declared.is_recoded
+    return ComparedRecords(there, sensitive, rows, people, group, is_recoded, together)
 
 
 def _groups_of_labels(labels: Sequence[ComparedColumn]) -> np.ndarray:
@@ -156,9 +165,13 @@ def _groups_of_labels(labels: Sequence[ComparedColumn]) -> np.ndarray:
 
 
 def _exact_column(target: AttackedRelease, table: pa.Table, name: str) -> ExactColumn | None:
-    published, own = table[name].combine_chunks(), target.people[name].array()
-    type_ = common_type(published.type, own.type)
-    return None if type_ is None else ExactColumn(published.cast(type_), own.cast(type_))
+    published, own = table[name], target.people[name]
+    type_ = common_type(published.type, own.values.type)
+    if type_ is None:
+        return None
+    if type_ == published.type and not target.declared.is_recoded:
+        return ExactColumn(target.together.column(name), table.num_rows)
+    return ExactColumn(rank_together(published, own, type_), table.num_rows)
 
 
 def _label_columns(target: AttackedRelease) -> list[ComparedColumn]:

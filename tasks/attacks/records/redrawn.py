@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sfumato.expectations.groups.counting import dense
 from sfumato.tasks.attacks.records.columns import common_places
 from sfumato.tasks.attacks.records.records import ComparedRecords
 
@@ -173,10 +174,7 @@ class RowConditions:
         surely = condition[is_new & ~by_value]
         if values is None or not by_value.any():
             return np.unique(surely)
-        key, place = np.unique(
-            condition[by_value] * len(values.sizes) + values.group[row[by_value]],
-            return_inverse=True,
-        )
+        key, place = _number(condition[by_value] * len(values.sizes) + values.group[row[by_value]])
         index, group = np.divmod(key, len(values.sizes))
         own = group == values.group[self.rows[index]]
         low, high = (limits[index] for limits in self._limits_of_values)
@@ -185,6 +183,14 @@ class RowConditions:
         gone = np.bincount(place, minlength=len(key)) - number + own
         having = drawing.hypergeometric(like, values.sizes[group] - gone - like, number)
         return np.union1d(surely, index[having > 0])
+
+
+def _number(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the different keys, ascending, and the place of each among them (int64 both)."""
+    place, number = dense(keys)
+    different = np.empty(number, dtype=np.int64)
+    different[place] = keys
+    return different, place
 
 
 def draw_conditions(

@@ -16,11 +16,12 @@ from typing import Self
 import numpy as np
 
 from sfumato.expectations.groups.counting import dense
-from sfumato.expectations.shared.sorting import positions, starts, tally
+from sfumato.expectations.shared.sorting import lengths, positions, starts, tally
 from sfumato.tasks.attacks.records.columns import Spans
 
 _AT_ONCE = 5_000_000  # pairs of a person and a group
 _BITS = 192  # of the whole numbers that stand for chances, in units of 2 ** -_BITS
+_MOST_STEPS = 12  # in which values are looked for in all groups together
 _Term = tuple[int, int, int]
 """A group that could show a person: its rows, and the fewer and the more of two numbers.
 
@@ -29,6 +30,38 @@ person's.
 """
 _Terms = tuple[_Term, ...]
 """All groups that could show a person, ascending."""
+
+
+@dataclass(frozen=True, eq=False)
+class OnlyRows:
+    """Rows with the quasi-identifiers of people.
+
+    Attributes:
+        row: the only row that has a person's quasi-identifiers, below 0 for none or several
+            (position, int64).
+        times: how often that row's group has the person's value (int64).
+    """
+
+    row: np.ndarray
+    times: np.ndarray
+
+
+def only_rows(published: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the only row that has each person's quasi-identifiers (int64), -1 for none or several.
+
+    Args:
+        published: the quasi-identifiers of each row as a number, below 0 where they are labels
+            (int64).
+        own: the quasi-identifiers of each person in the same numbers (int64).
+    """
+    whole = np.flatnonzero(published >= 0)
+    if not len(whole):
+        return np.full(len(own), -1)
+    row = np.full(1 + max(int(published.max()), int(own.max(initial=-1))), -1, dtype=np.int64)
+    row[published[whole]] = whole
+    is_other = row[published[whole]] != whole
+    row[published[whole[is_other]]] = -1
+    return np.asarray(row[own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +83,17 @@ class ShuffledValues:
 
     def times(self, group: np.ndarray, value: np.ndarray) -> np.ndarray:
         """Count how often groups have values (int64), given in pairs (integers, one array each)."""
-        return self._by_value.times(value, group)
+        value = np.minimum(value, self._bound - 1)
+        sought = group * self._bound + value
+        place = np.minimum(self._places(group, value), len(self._in_order) - 1)
+        is_there = self._in_order[place] == sought
+        return np.where(is_there, self._run_lengths[place], 0)
 
     def draw(self, rows: np.ndarray, drawing: np.random.Generator) -> np.ndarray:
-        """Return the value of each of some rows in another shuffle, one of its own (int64)."""
+        """Return the value of each of some rows in another shuffle, one of its own (int32)."""
         group = self.group[rows]
         place = self._starts[group] + drawing.integers(self.sizes[group])
-        return np.asarray(self._in_order[place] % self._bound)
+        return np.asarray(self._cells_in_order[place])
 
     def count_between(
         self, group: np.ndarray, low: np.ndarray | int, high: np.ndarray | int
@@ -65,11 +102,33 @@ class ShuffledValues:
 
         Ends may be above all values of rows.
         """
-        below, above = (
-            np.searchsorted(self._in_order, group * self._bound + np.minimum(end, self._bound - 1))
-            for end in (low, high)
-        )
-        return np.asarray(above - below)
+        return np.asarray(self._count_below(group, high) - self._count_below(group, low))
+
+    def _count_below(self, group: np.ndarray, value: np.ndarray | int) -> np.ndarray:
+        """Count the values of groups below an end (int64); most ends are below all, or above."""
+        value = np.broadcast_to(value, group.shape)
+        below = np.where(value <= 0, 0, self.sizes[group])
+        some = np.flatnonzero((value > 0) & (value < self._bound - 1))
+        below[some] = self._places(group[some], value[some]) - self._starts[group[some]]
+        return below
+
+    def _places(self, group: np.ndarray, value: np.ndarray) -> np.ndarray:
+        """Return where values are, or would be inserted first, among those of groups (int64).
+
+        Values below the bound are looked for in all groups together, which are small and so near.
+        """
+        sizes, place = self.sizes[group], self._starts[group]
+        bits = int(sizes.max(initial=0)).bit_length()
+        if bits > _MOST_STEPS:
+            return positions(self._in_order, group * self._bound + value)
+        end, last = place + sizes, len(self._in_order) - 1
+        narrow, cells = value.astype(np.int32), self._cells_in_order
+        for bit in reversed(range(bits)):
+            tested = place + ((1 << bit) - 1)
+            is_below = cells.take(np.minimum(tested, last)) < narrow
+            is_below &= tested < end
+            place += is_below.astype(np.int64) << bit
+        return np.asarray(place)
 
     @cached_property
     def _bound(self) -> int:
@@ -81,18 +140,21 @@ class ShuffledValues:
         return np.asarray(np.sort(self.group * self._bound + self.cells))
 
     @cached_property
+    def _cells_in_order(self) -> np.ndarray:
+        """The values of all groups, ascending in each (int32)."""
+        return (self._in_order % self._bound).astype(np.int32)
+
+    @cached_property
     def _starts(self) -> np.ndarray:
         return np.asarray(np.cumsum(self.sizes) - self.sizes)
 
-    def share_of(self, rows: np.ndarray, value: np.ndarray) -> Fraction:
-        """Return the chance that a row has its value, on average over rows, at least one.
-
-        Args:
-            rows: some published rows (positions, int64).
-            value: the value of each (integers).
-        """
-        group = self.group[rows]
-        return mean_share(self.times(group, value), self.sizes[group])
+    @cached_property
+    def _run_lengths(self) -> np.ndarray:
+        """The rows with the value at each place, of its group, where it is the first (int64)."""
+        first = starts(self._in_order)
+        times = np.zeros(len(self._in_order), dtype=np.int64)
+        times[first] = lengths(first, len(times))
+        return times
 
     def share_among(self, rows: np.ndarray, spans: Spans) -> Fraction:
         """Return the chance that a row's value is in a range, on average over rows, at least one.
@@ -107,8 +169,19 @@ class ShuffledValues:
             matching += self.count_between(group, low, high)
         return mean_share(np.repeat(matching, times), np.repeat(self.sizes[group], times))
 
+    def only_rows(self, row: np.ndarray, value: np.ndarray) -> OnlyRows:
+        """Count how often the groups of only rows have people's values (see `OnlyRows`)."""
+        times, person = np.zeros(len(row), dtype=np.int64), np.flatnonzero(row >= 0)
+        times[person] = self.times(self.group[row[person]], value[person])
+        return OnlyRows(row, times)
+
     def expected_share(
-        self, published: np.ndarray, own: np.ndarray, value: np.ndarray, everyone: int
+        self,
+        published: np.ndarray,
+        own: np.ndarray,
+        value: np.ndarray,
+        everyone: int,
+        rows: OnlyRows | None = None,
     ) -> float:
         """Return the expected share of people with a row of all their own values.
 
@@ -121,15 +194,44 @@ class ShuffledValues:
             own: the quasi-identifiers of each person in the same numbers (int64).
             value: the value of each person (integers).
             everyone: the number of people of whom it is the share; all others have no such row.
+            rows: the only rows of these people, if they were counted before.
         """
-        numbers, _ = dense(np.append(np.maximum(published, 0), own))
-        vector, person_vector = numbers[: len(published)], numbers[len(published) :]
-        is_whole = published >= 0
-        rows = PlacedItems.from_rows(vector[is_whole], self.group[is_whole], len(self.sizes))
+        if rows is None:
+            rows = self.only_rows(only_rows(published, own), value)
+        people = self._count_by_only_rows(rows)
+        some = np.flatnonzero(rows.row < 0)
+        return _share_shown(
+            people + self._count_others(published, own[some], value[some]), everyone
+        )
+
+    def _count_by_only_rows(self, rows: OnlyRows) -> Counter[_Terms]:
+        """Count the people whose only row could show them by the same term."""
+        some = np.flatnonzero(rows.times)
+        times = rows.times[some]
+        bound = int(times.max(initial=0)) + 1
+        size = self.sizes[self.group[rows.row[some]]]
+        keys, number = tally(size * bound + times, (int(size.max(initial=0)) + 1) * bound)
+        terms = zip(*(each.tolist() for each in (*np.divmod(keys, bound), number)), strict=True)
+        return Counter({((size, 1, many),): people for size, many, people in terms})
+
+    def _count_others(
+        self, published: np.ndarray, own: np.ndarray, value: np.ndarray
+    ) -> Counter[_Terms]:
+        """Count the people who could be shown by the same terms, in any rows."""
         people = Counter[_Terms]()
-        for some in _slices(np.minimum(rows.groups(person_vector), self._by_value.groups(value))):
+        is_own = np.zeros(1 + max(int(published.max()), int(own.max(initial=-1))), dtype=bool)
+        is_own[own] = True
+        whole = np.flatnonzero(published >= 0)
+        whole = whole[is_own[published[whole]]]
+        if not len(whole):
+            return people
+        numbers, _ = dense(np.append(published[whole], own))
+        vector, person_vector = numbers[: len(whole)], numbers[len(whole) :]
+        rows = PlacedItems.from_rows(vector, self.group[whole], len(self.sizes))
+        by_value = self._by_value.groups(value)
+        for some in _slices(np.minimum(rows.groups(person_vector), by_value)):
             people += _count_alike(*self._terms(rows, person_vector[some], value[some]))
-        return _share_shown(people, everyone)
+        return people
 
     @cached_property
     def _by_value(self) -> "PlacedItems":
@@ -224,8 +326,10 @@ def _slices(pairs: np.ndarray) -> Iterator[slice]:
 
 def mean_share(times: np.ndarray, totals: np.ndarray) -> Fraction:
     """Return the mean of some shares `times / totals`, at least one (int64, one each)."""
-    sizes, place = np.unique(totals, return_inverse=True)
-    sums = np.zeros(len(sizes), dtype=np.int64)
+    place, number = dense(totals)
+    sizes = np.empty(number, dtype=np.int64)
+    sizes[place] = totals
+    sums = np.zeros(number, dtype=np.int64)
     np.add.at(sums, place, times)
     shares = map(Fraction, sums.tolist(), sizes.tolist())
     return sum(shares, Fraction(0)) / len(totals)
@@ -237,7 +341,9 @@ def _count_alike(person: np.ndarray, numbers: np.ndarray) -> Counter[_Terms]:
         return Counter[_Terms]()
     first_place, place = _alike_rows(numbers.T)
     terms = [tuple(term) for term in numbers[:, first_place].T.tolist()]
-    person, place = np.divmod(np.sort(person * len(terms) + place), len(terms))
+    # two runs that ascend are merged by a stable sort
+    ordered = np.sort(person * len(terms) + place, kind="stable")
+    person, place = np.divmod(ordered, len(terms))
     first = starts(person)
     length = np.diff(first, append=len(person))
     people = Counter[_Terms]()

@@ -13,12 +13,13 @@ from sfumato.expectations.groups.counts import Counts
 from sfumato.tasks.attacks.shared.margins import Margin
 from sfumato.tasks.forms.form import Tables
 from sfumato.tasks.microdata.table import Microdata
-from sfumato.tasks.query.accuracy.vectors import vectors
+from sfumato.tasks.query.accuracy.vectors import RowsTogether
 from sfumato.tasks.query.question.ways import relations
 from sfumato.tasks.terms.assessment import SeenGroups
 from sfumato.tasks.terms.people import WhoseRows
 from sfumato.tasks.terms.terms import Declared
 
+_TOGETHER = "rows together"
 IDENTITIES = "identities"
 """The subject of attacks if no column is sensitive, by its name in `form.protects`."""
 
@@ -37,6 +38,7 @@ class AttackedRelease:
         digest: the digest of the release, the seed of all samples.
         counted: values of the sensitive column in each group that replace the published ones.
         learned: results that attacks computed once, by the attack's name.
+        shared: results that depend on no sensitive column, for all targets of a release.
         runs: the number of drawn worlds on which the partition is run again, if it has to be.
     """
 
@@ -49,6 +51,7 @@ class AttackedRelease:
     digest: str = ""
     counted: Counts | None = None
     learned: dict[str, Any] = field(default_factory=dict)
+    shared: dict[str, Any] = field(default_factory=dict)
     runs: int = 0
 
     @property
@@ -73,12 +76,19 @@ class AttackedRelease:
 
         The vector of a person is -1 if no row has it. Only for forms that show exact rows.
         """
-        return self._vectors
+        return self.together.vectors
 
     @cached_property
-    def _vectors(self) -> tuple[np.ndarray, np.ndarray]:
+    def together(self) -> RowsTogether:
+        """The published rows and people, compared. Only for forms that show exact rows."""
         table = self.tables[relations(self.declared).rows]
-        return vectors(table, self.declared.names_with_roles("quasi-identifier"), self.people)
+        names = self.declared.names_with_roles("quasi-identifier")
+        shared: RowsTogether | None = self.shared.get(_TOGETHER)
+        if shared is not None and shared.table is table and shared.people is self.people:
+            return shared
+        together = RowsTogether(table, self.people, names)
+        self.shared.setdefault(_TOGETHER, together)
+        return together
 
     @cached_property
     def _groups(self) -> Counts | None:
