@@ -19,7 +19,7 @@ Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonym
 for the lattice, its monotonicity and the roll-up; the search for counterexamples is our own.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -222,13 +222,22 @@ def _ascending(unknown: np.ndarray) -> Iterator[Node]:
 
 
 def walk(
-    rows: LatticeRows, levels: Sequence[np.ndarray], skipped: np.ndarray
+    rows: LatticeRows,
+    levels: Sequence[np.ndarray],
+    skipped: np.ndarray,
+    is_left_out: Callable[[LatticeRows], bool] = lambda _: False,
 ) -> Iterator[tuple[Node, LatticeRows]]:
     """Yield every node with its distinct rows, from the root down: no node before one above it.
 
     Each node's rows are rolled up from the rows of a node below it. Quasi-identifiers with the most
-    values are rolled up first, which leaves the fewest rows. A node that is `skipped` (bool, of the
-    lattice's shape) when its turn comes is left out.
+    values are rolled up first, which leaves the fewest rows.
+
+    Args:
+        rows: the distinct rows at the lowest node.
+        levels: by quasi-identifier, the node above each value at each level.
+        skipped: marks the nodes (bool, of the lattice's shape) that are left out if they are marked
+            when their turn comes.
+        is_left_out: decides by the rows of a node whether it and all nodes above it are left out.
     """
     axes = sorted(range(len(levels)), key=lambda axis: -len(distinct(levels[axis][0])))
 
@@ -241,9 +250,11 @@ def walk(
         axis, *others = open_axes
         for level in reversed(range(len(levels[axis]))):
             child = (*node[:axis], level, *node[axis + 1 :])
-            if not _all_skipped(skipped, child, others):
-                nodes = levels[axis][level]
-                yield from descend(child, _rolled_up(rows, axis, nodes) if level else rows, others)
+            if _all_skipped(skipped, child, others):
+                continue
+            above = _rolled_up(rows, axis, levels[axis][level]) if level else rows
+            if not is_left_out(above):
+                yield from descend(child, above, others)
 
     yield from descend((0,) * len(levels), rows, axes)
 

@@ -2,7 +2,8 @@
 
 A suppressed row counts as fully generalized, and generalizing it costs no more. So the cost of a
 node without suppression is a floor. For metrics that add up over columns, the floor follows from
-the columns, before any rows are grouped.
+the columns, before any rows are grouped. Discernibility has a floor by the groups of a node, which
+holds at all nodes above, too: their groups are unions of these.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -23,8 +24,9 @@ from sfumato.tasks.partitions.full_domain.metrics import (
 )
 from sfumato.tasks.partitions.full_domain.parameters import Metric
 from sfumato.tasks.partitions.full_domain.problem import LatticeProblem, Scope
-from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node
+from sfumato.tasks.partitions.full_domain.rows import LatticeRows, Node, tally
 
+_SQUARED = 2**31  # rows whose square fits into 64 bits
 _ROUNDED = 1e-9  # floats of either side are off by less
 
 
@@ -35,6 +37,22 @@ def floors(original: Original, metric: Metric) -> np.ndarray | None:
     of_column = _OF_COLUMN[metric]
     columns = [np.array(of_column(domain, original)) for domain in original.domains]
     return np.asarray(reduce(np.add.outer, columns))
+
+
+def discernibility_floor(problem: LatticeProblem, rows: LatticeRows) -> int:
+    """Return what a node and all nodes above it cost at least, by the distinct rows at the node.
+
+    Of a group of b among n rows, s may be suppressed: it costs (b - s)² + n s, which is b² at
+    least if b is at most n / 2, otherwise n b - n² / 4. Both grow by more than their sum where
+    groups are united.
+    """
+    n = problem.original.rows
+    _, sizes = tally(*rows.key(range(len(problem.levels) + 1)), rows.counts)
+    squares = sizes.astype(object) if n > _SQUARED else sizes
+    large = [int(size) for size in sizes[sizes > n // 2]]
+    return int((squares * squares).sum()) + sum(
+        n * size - n * n // 4 - size * size for size in large
+    )
 
 
 def too_dear(floor: np.ndarray, cost: Cost) -> np.ndarray:
@@ -68,6 +86,10 @@ _OF_COLUMN: Mapping[Metric, Callable[[MetricDomain, Original], list[float]]] = {
     "entropy": _entropy,
     "ncp": _ncp,
 }
+_OF_GROUPS: Mapping[Metric, Callable[[LatticeProblem, LatticeRows], int]] = {
+    "discernibility": discernibility_floor,
+}
+"""Metrics with a floor by the groups of a node."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,10 +175,15 @@ def _best_of_all(problem: LatticeProblem) -> FoundNode:
     """
     skipped = np.zeros([len(nodes) for nodes in problem.levels], dtype=bool)
     floor = floors(problem.original, problem.metric)
+    least = _OF_GROUPS.get(problem.metric)
     telling = _telling_scopes(problem)
     best: tuple[Cost, int, Node] | None = None
     judged = 0
-    for node, rows in walk(problem.rows, problem.levels, skipped):
+
+    def costs_more(rows: LatticeRows) -> bool:
+        return least is not None and best is not None and least(problem, rows) > best[0]
+
+    for node, rows in walk(problem.rows, problem.levels, skipped, costs_more):
         judged += 1
         suppressed, keeps = _suppress(problem, node, rows, telling)
         if not keeps and int(rows.counts[suppressed].sum()) > problem.budget:
