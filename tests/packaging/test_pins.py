@@ -25,7 +25,7 @@ def test_pins_can_be_installed_on_the_first_python_that_is_supported():
         if "==" in line
     }
     needed = {
-        plain(each.name): each.metadata["Requires-Python"]
+        plain(each.name): each.metadata.get("Requires-Python")
         for each in distributions()
         if plain(each.name) in pinned
     }

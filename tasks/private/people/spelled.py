@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
+from os import SEEK_END
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,7 @@ from sfumato.tasks.private.durable import write_pieces_atomically
 from sfumato.tasks.private.keys import keyed_hashes
 from sfumato.tasks.private.people.keys import NAME, NAME_BYTES, name_of, spellings_of
 from sfumato.tasks.private.workdir import private_directory
-from sfumato.tasks.schema.files import regular
+from sfumato.tasks.schema.files import open_file, regular
 
 UNITS_NORMAL = "units-normal"
 _NUMBER = 8  # bytes of the number of units
@@ -136,14 +137,14 @@ def _units_in_file(place: Path) -> np.ndarray:
     Raises:
         ValueError: where it is not whole.
     """
-    with regular(place).open("rb") as file:
-        begin = file.read(_NUMBER)
-    number = int.from_bytes(begin, "little")
-    if place.stat().st_size != _NUMBER + number * SPELLED.itemsize:
+    with open_file(place) as file:
+        number = int.from_bytes(file.read(_NUMBER), "little")
+        size = file.seek(0, SEEK_END)
+    if size != _NUMBER + number * SPELLED.itemsize:
         raise ValueError("is incomplete")
     if not number:
         return np.empty(0, dtype=SPELLED)
-    return np.memmap(place, dtype=SPELLED, mode="r", offset=_NUMBER)
+    return np.memmap(regular(place), dtype=SPELLED, mode="r", offset=_NUMBER)
 
 
 def bytes_of(units: np.ndarray) -> bytes:
