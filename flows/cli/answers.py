@@ -18,7 +18,6 @@ from sfumato.flows.cli.show import (
     say,
     visible,
 )
-from sfumato.flows.cli.tables import print_table
 from sfumato.tasks.query.question.rest import REST
 
 if TYPE_CHECKING:
@@ -161,10 +160,18 @@ def _sides(name: str, bounds: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str
 
 def answer(result: "Answer") -> None:
     """Print an answer as a table."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for column in result.columns:
+        table.add_column(Text(one_line(column)))
     columns = [column_cells([row[name] for row in result.rows]) for name in result.columns]
-    rows = [[visible(text) for text in cells] for cells in zip(*columns, strict=True)]
+    for cells in zip(*columns, strict=True):
+        table.add_row(*(Text(visible(text)) for text in cells))
     with direct_answers():
-        print_table([one_line(column) for column in result.columns], rows)
+        Console().print(table)
     for remark in remarks(result):
         echo(one_line(remark))
     left_out = ", ".join(f"{n} ({why})" for why, n in result.not_represented.items() if n)
