@@ -19,7 +19,7 @@ _Number = Annotated[str, Field(pattern="^[0-9]+$")]  # and so a name that leads 
 
 
 class Approval(BaseModel):
-    """Who approved a version before it appeared, when, and why."""
+    """The approval of a version before it appeared: by whom, when, and why."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 

@@ -88,7 +88,7 @@ COMMANDS = {
     (*MEASURED, "--model", "{model: k-anonymity, k: 1}"): PUBLISHED | {"sqlglot", "yaml"},
     ("query", RELEASE, COUNT, "--format", "json"): PUBLISHED | {"duckdb", "sqlglot"},
     ("query", LABELS, COUNT, "--format", "csv"): PUBLISHED | {"duckdb", "sqlglot"},
-    ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "sqlglot"},
+    ("query", RELEASE, COUNT): PUBLISHED | {"duckdb", "rich", "sqlglot"},
     ("query", RELEASE, COUNT, "--rewrite", "postgres"): PUBLISHED | {"duckdb", "sqlglot"},
     ("check", RELEASE): PUBLISHED | {"jinja2", "sqlglot"},
     ("check", LABELS): PUBLISHED | {"jinja2", "sqlglot"},

@@ -183,7 +183,7 @@ class ShuffledValues:
         everyone: int,
         rows: OnlyRows | None = None,
     ) -> float:
-        """Return the expected share of people with a row of all their own values.
+        """Return the share of people whom some row shows with all their values, on average.
 
         A group shows a person by chance: the number of rows that match is hypergeometric, and
         groups are shuffled independently. The share is exact, and rounded once to a float.

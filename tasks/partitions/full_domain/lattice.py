@@ -1,4 +1,4 @@
-"""The lattice of full-domain generalization, and the counterexamples that rule out nodes.
+"""The lattice of full-domain generalization: its nodes, and rows that show which of them fail.
 
 A node gives each quasi-identifier the level to which all its values are generalized. A node is
 *above* another if it is a different one and none of its levels is lower. Rows are collapsed once to
@@ -12,8 +12,8 @@ by the levels at which each would join that group, summed along the axes, has th
 all nodes at once. It rules out every node at which the group still fails, and all nodes below. So
 few nodes are judged in full: the minimal ones, and one for each counterexample.
 
-Otherwise every node is judged (see `walk`), except those known to suppress too much, or to cost
-more than another one.
+Otherwise every node is judged (see `walk`), except those that surely suppress too much, or surely
+cost more than another one.
 
 Source: LeFevre, DeWitt, Ramakrishnan, Incognito: efficient full-domain k-anonymity (SIGMOD 2005),
 for the lattice, its monotonicity and the roll-up; the search for counterexamples is our own.

@@ -80,7 +80,7 @@ class ColumnComputation(BaseModel):
 
 
 class FrozenCodings(BaseModel):
-    """A line's inputs to codings besides their declaration."""
+    """The inputs to a line's codings that its spec does not declare."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
